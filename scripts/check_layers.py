@@ -47,7 +47,7 @@ ROOMS = {
     "train": ["kernels", "inherit", "scoring", "options", "parameters", "device", "loading", "ops", "graph", "group",
               "batches", "learner", "sharing", "loop", "evaluator"],
     "cuda": ["kernels", "streams", "nccl", ""],
-    "evaluate": ["process", "command", "synthetic", "table", ""],
+    "evaluate": ["process", "command", "computed", "synthetic", "table", ""],
     "model_export": ["model", "onnx", "pytorch", ""],
     "engine": ["group", "work", "loop", "slots", "dispatch", "weights", ""],
     "report": ["", "files", "text", "compare", "html", "results", "tracking"],

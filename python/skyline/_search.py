@@ -21,6 +21,7 @@ from ._space import Domain, space_section
 
 Objectives = Union[str, Sequence[str], Mapping[str, Mapping[str, Any]], None]
 _COSTS = ("parameters", "flops", "macs", "peak_activation_bytes", "training_activation_bytes", "weight_bytes")  # costs of networks
+_EVALUATORS = {"command", "computed", "synthetic", "table", "training"}  # sections, each of which evaluates trials
 _FIRST_LINE = "# Written by skyline.search.\n"
 _MEANT = {"n_trials": "trials", "num_samples": "trials", "max_trials": "trials", "maximise": "maximize", "minimise": "minimize",
           "n_jobs": "ranks, or slots", "rank": "ranks", "timeout": 'run={"time_limit": "1 h"}', "seed": 'run={"seed": 1}',
@@ -38,7 +39,7 @@ def search(space: Mapping[str, Domain] | Mapping[str, Any], train: Callable[...,
     train     a function that each rank imports by name, and that a fork of it calls for each trial; it gets the parameters by
               name, and returns its metrics by name, or a number if there is one. It may also be an object that can be called,
               or a method of an object, which a module has by name. Or a program with its arguments; or None for Skyline's own
-              training (sections `data` and `training`)
+              training (sections `data` and `training`), or where all objectives are known before a trial
     maximize, minimize   objectives: a metric's name, several, or {name: {reference: 0, ideal: 1}}
     trials    how many trials; 100 unless given
     ranks     processes of the search, by mpirun from 2 on; each trains `slots` trials at a time, unless given one a core
@@ -154,6 +155,11 @@ def _sections(space: Mapping[str, Any], train: Callable[..., Any] | Sequence[str
         sections["command"] = _command(train, objectives, metrics, computed)
         if callable(train) and not {"file", "network"} & sections["space"].keys():  # which name more parameters
             _check_takes(train, sections["command"]["python"], list(sections["space"].get("parameters", ())))
+    elif metrics:
+        if not all("is" in described for described in metrics.values()) or _EVALUATORS & others.keys():
+            raise Error('metrics: without a function or a program they are expressions, {"area": {"is": "$a * $b"}}; those of a '
+                        'training belong to training={"metrics": ...}')
+        sections["computed"] = {"metrics": metrics}
     sections["objectives"] = objectives
     sections["search"] = {"algorithm": "skyline", **({"trials": trials} if trials is not None else {})}
     if "algorithm" in others.get("search", {}):

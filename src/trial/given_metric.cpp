@@ -66,7 +66,7 @@ GivenMetric read_given_metric(const ConfigNode& map, const ConfigNode::Entry& en
 }
 
 std::vector<GivenMetric> given_metrics(const ConfigNode& root) {
-  constexpr std::array kSections{"command", "training"};
+  constexpr std::array kSections{"command", "computed", "training"};
   std::vector<GivenMetric> found;
   for (const char* name : kSections) {
     const ConfigNode* const section = root.is_map() ? root.find(name) : nullptr;

@@ -1,4 +1,4 @@
-"""Metrics that are known before a training: those that expressions give."""
+"""Metrics that are known before a training: those that expressions give, and searches that train nothing."""
 
 import csv
 import json
@@ -23,6 +23,20 @@ constraints: [params: [300, 3000], load: [1.5, .inf]]
 search: {trials: 14}
 run: {window: 2}
 """
+NETWORKS = """
+data: {shape: [1, 8, 8], classes: 10}
+space:
+  parameters: {width: {choice: [4, 8, 16, 32]}, kernel: {choice: [1, 3, 5]}, deep: {choice: [1, 2, 3]}}
+  network:
+    - repeat: $deep
+      body: [{conv2d: {channels: $width, kernel: $kernel}}, relu]
+    - global_average_pool
+    - linear: {features: $classes}
+objectives: [maximize: parameters, minimize: peak_activation_bytes]
+constraints: [flops: [0, 1.0e6]]
+search: {trials: 12}
+"""
+
 
 def is_within(parameters):
     layers, width = parameters["layers"], parameters["width"]
@@ -35,6 +49,7 @@ class Given(RunsCase):
         super().setUpClass()
         (cls.folder / "train.sh").write_text(TRAINER)
         (cls.folder / "a.yaml").write_text(CONFIG)
+        (cls.folder / "networks.yaml").write_text(NETWORKS)
         cls().skyline("search", "a.yaml", "--run", "run")
 
     def test_no_architecture_outside_of_a_bound_is_trained(self):
@@ -114,6 +129,38 @@ search: {{algorithm: exhaustive}}
             self.assertEqual(trial["costs"]["share"], trial["costs"]["parameters"] / trial["parameters"]["width"])
         shown = self.skyline("show", "ours1", "--trial", "0").stdout
         self.assertIn("share: 75.83", shown)
+
+    def test_a_search_of_costs_alone_needs_no_evaluator(self):
+        told = self.skyline("validate", "networks.yaml").stdout
+        self.assertIn("# computed: nothing is trained: all objectives are computed\n", told)
+        for ranks in (0, 2, 3):
+            self.skyline("search", "networks.yaml", "--run", f"costs{ranks}", ranks=ranks)
+            self.assertEqual(self.canonical(f"costs{ranks}"), self.canonical("costs0"))
+        self.kill_after(4, "search", "networks.yaml", "--run", "costs_killed", ranks=2)
+        self.skyline("search", "networks.yaml", "--run", "costs_killed", "--resume")
+        self.assertEqual(self.canonical("costs_killed"), self.canonical("costs0"))
+        trials = read_json(self.folder / "costs0/models.json")["trials"]
+        self.assertEqual(len(trials), 12)
+        for trial in trials:
+            self.assertLessEqual(trial["costs"]["flops"], 1e6)
+        self.assertIn("parameters", self.skyline("status", "costs0").stdout)
+        self.skyline("report", "costs0")
+
+    def test_a_search_of_expressions_needs_no_evaluator_either(self):
+        (self.folder / "alone.yaml").write_text("""
+space: {parameters: {a: {range: [1, 20]}, b: {range: [1, 20]}}}
+computed: {metrics: {area: {is: $a * $b}, edge: {is: "2 * ($a + $b)"}}}
+objectives: [maximize: area, minimize: edge]
+search: {algorithm: exhaustive}
+""")
+        self.skyline("search", "alone.yaml", "--run", "alone")
+        front = read_json(self.folder / "alone/pareto.json")["search_front"]
+        self.assertTrue(all(abs(each["parameters"]["a"] - each["parameters"]["b"]) <= 1 for each in front), "squares, or nearly")
+        self.assertEqual(len(front), 58, "20 squares, and 19 rectangles in two ways")
+
+    def test_a_measured_objective_still_needs_an_evaluator(self):
+        refused = self.skyline("validate", "networks.yaml", "--set", "objectives=[maximize: score, minimize: flops]", expect=2)
+        self.assertIn("missing the evaluator's section", refused.stderr)
 
 
 if __name__ == "__main__":

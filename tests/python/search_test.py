@@ -42,6 +42,17 @@ class Search(PackageCase):
             self.assertEqual((row["half"], row["area"]), (row["depth"] / 2, round(row["depth"] * row["lr"], 9)))
         self.assertEqual(list(run.front_rows[0])[:5], ["trial", "lr", "depth", "score", "area"])
 
+    def test_a_search_of_expressions_trains_nothing(self):
+        run = skyline.search({"a": range(1, 9), "b": range(1, 9)}, maximize="area", minimize="edge", folder=self.name(), quiet=True,
+                             metrics={"area": {"is": "$a * $b"}, "edge": {"is": "2 * ($a + $b)"}},
+                             search={"algorithm": "exhaustive"}).wait()
+        self.assertEqual(len(run.rows), 64)
+        for row in run.front_rows:
+            self.assertLessEqual(abs(row["a"] - row["b"]), 1)
+            self.assertEqual(row["area"], row["a"] * row["b"])
+        with self.assertRaisesRegex(skyline.Error, "metrics: without a function or a program they are expressions"):
+            skyline.search({"a": [1, 2]}, maximize="area", folder=self.name(), metrics={"area": {"range": [0, 1]}})
+
     def test_the_front_has_the_means_of_repeats(self):
         run = skyline.search(SPACE, functions.noisy, trials=16, folder=self.name(), search={"repeats": 2}, **SETTINGS).wait()
         members = read_json(run.path / "pareto.json")["search_front"]

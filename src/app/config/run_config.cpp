@@ -62,6 +62,12 @@ void check_repeats(const ConfigNode& root, const RunConfig& config) {
       "`search.seeds` repeats the trainings of listed architectures: expected 1");
 }
 
+/// Refuses full trainings where nothing is trained.
+void check_trains(const ConfigNode& root, const RunConfig& config) {
+  if (!config.sections.final_training || config.evaluator.kind->name != "computed") return;
+  root.at("final").fail("nothing is trained, since all objectives are computed: leave the section out");
+}
+
 /// Refuses a refit of what Skyline does not train.
 void check_refit(const ConfigNode& root, const RunConfig& config) {
   if (!config.sections.final_training || !config.sections.final_training->refit) return;
@@ -187,6 +193,7 @@ void ConfigParser::read_sections() {
   check_leaves_weights(root_, config_);
   check_search(root_, config_);
   check_repeats(root_, config_);
+  check_trains(root_, config_);
   check_refit(root_, config_);
   check_network();
   if (config_.evaluator.needs.data && config_.sections.data.file.empty()) {
@@ -324,11 +331,12 @@ void ConfigParser::resolve() {
 }  // namespace
 
 RunConfig RunConfig::parse(const ConfigNode& written, bool verify_data, std::size_t slots) {
-  return ConfigParser(written, slots).parse(verify_data ? DataCheck::kVerified : DataCheck::kOpened);
+  return ConfigParser(with_implied_evaluator(written), slots)
+      .parse(verify_data ? DataCheck::kVerified : DataCheck::kOpened);
 }
 
 RunConfig RunConfig::read(const ConfigNode& written) {
-  return ConfigParser(written, 1).parse(DataCheck::kStated);
+  return ConfigParser(with_implied_evaluator(written), 1).parse(DataCheck::kStated);
 }
 
 void RunConfig::open_data(const ConfigNode& section) {
