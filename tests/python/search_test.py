@@ -20,6 +20,10 @@ from skyline._files import read_json
 from skyline._progress import Progress
 
 
+ASKED = ("import json, os, sys; open(os.environ['SKYLINE_REPORT_FILE'], 'w').write("
+         "json.dumps(dict(result=dict(board=int(sys.argv[1])))) + chr(10))")
+
+
 class Search(PackageCase):
     def test_a_plain_function_has_the_same_canonical_journal_on_any_number_of_ranks(self):
         runs = [skyline.search(SPACE, functions.product, trials=8, ranks=ranks, folder=f"{self.name()}.{ranks}", **SETTINGS)
@@ -52,6 +56,15 @@ class Search(PackageCase):
             self.assertEqual(row["area"], row["a"] * row["b"])
         with self.assertRaisesRegex(skyline.Error, "metrics: without a function or a program they are expressions"):
             skyline.search({"a": [1, 2]}, maximize="area", folder=self.name(), metrics={"area": {"range": [0, 1]}})
+
+    def test_a_program_is_asked_before_a_trial(self):
+        metrics = {"score": {"range": [0, 2]}, "board": {"run": [sys.executable, "-c", ASKED, "{depth}"], "better": "lower",
+                                                         "when": "before"}}
+        run = skyline.search(SPACE, functions.one_score, trials=4, folder=self.name(), maximize="score", metrics=metrics,
+                             constraints=[{"board": [0, 2]}], quiet=True).wait()
+        self.assertEqual(len([row for row in run.rows if row["status"] == "ok"]), 4)
+        for row in run.rows:
+            self.assertEqual(row["status"], "ok" if row["depth"] <= 2 else "outside")
 
     def test_the_front_has_the_means_of_repeats(self):
         run = skyline.search(SPACE, functions.noisy, trials=16, folder=self.name(), search={"repeats": 2}, **SETTINGS).wait()

@@ -117,6 +117,15 @@ void write_model(const space::SearchSpace& space, const DataOptions& data,
   }
 }
 
+/// Returns the constraints on measured metrics.
+std::vector<evaluate::MetricBound> bounds_of(const objective::ObjectiveSet& objectives) {
+  std::vector<evaluate::MetricBound> bounds;
+  for (const objective::Constraint& constraint : objectives.constraints()) {
+    if (!constraint.computed) bounds.push_back({constraint.metric, {constraint.low, constraint.high}});
+  }
+  return bounds;
+}
+
 /// How far a data set is checked while a configuration is read.
 enum class DataCheck { kStated, kOpened, kVerified };
 
@@ -391,6 +400,7 @@ evaluate::EvaluatorServices RunConfig::services() const {
           .split = split,
           .normalization = sections.data.normalization,
           .wanted = objectives.measured_needed(),
+          .bounds = bounds_of(objectives),
           .memory_bytes = sections.run.memory_bytes,
           .space = space,
           .data_file = file.empty() ? std::filesystem::path() : std::filesystem::absolute(file),

@@ -16,9 +16,32 @@ constexpr double kMostAtOnce = 1'000'000;
 constexpr double kMostMeasurements = 1000;
 constexpr std::array<std::string_view, 4> kOfMeasurements{"timeout", "at_once", "limits", "repeats"};
 
-/// Refuses keys of measurements for a metric that the trainer reports.
+/// Reads `every`, `full` or `before`.
+OptionKind<CommandMetric> when_measured() {
+  using When = trial::Metric::When;
+  const OptionKind<std::size_t> words = word_index({"every", "full", "before"});
+  OptionKind<CommandMetric> kind{words};
+  kind.read = [words](const ConfigNode& node, CommandMetric& metric) {
+    std::size_t word = 0;
+    if (!words.read(node, word)) return false;
+    metric.when = word == 1 ? When::kFullTraining : When::kEveryTrial;
+    metric.is_before = word == 2;
+    return true;
+  };
+  kind.write = [words](const CommandMetric& metric) {
+    return words.write(metric.is_before ? 2 : metric.when == When::kFullTraining ? 1 : 0);
+  };
+  return kind;
+}
+
+/// Refuses keys of measurements for a metric that the trainer reports, and those of a program that is asked
+/// before the training for others.
 void check_metric(const CommandMetric& metric, const ConfigNode& section) {
-  if (metric.is_measured() || !section.is_map()) return;
+  if (!section.is_map()) return;
+  if (metric.is_before && !metric.is_measured())
+    section.at("when").fail("needs `run`, the program that is asked before the training");
+  if (metric.is_exact && !metric.is_before) section.at("exact").fail("needs `when: before`");
+  if (metric.is_measured()) return;
   for (const std::string_view key : kOfMeasurements) {
     if (const ConfigNode* given = section.find(key)) {
       given->fail("needs `run`, the program that measures the metric");
@@ -28,10 +51,12 @@ void check_metric(const CommandMetric& metric, const ConfigNode& section) {
 
 /// Writes a metric, without keys that it cannot have, and as before there were `repeats` where it has none.
 ConfigNode complete_section(const CommandMetric& metric) {
+  if (metric.given) return trial::GivenMetric::table().to_config(*metric.given);
   const ConfigNode complete = CommandMetric::table().to_config(metric);
   std::vector<ConfigNode::Entry> entries = complete.entries();
   std::erase_if(entries, [&](const ConfigNode::Entry& entry) {
     if (entry.key == "repeats" && metric.measurements == 1) return true;
+    if (entry.key == "exact" && !metric.is_before) return true;
     return !metric.is_measured() && std::ranges::find(kOfMeasurements, entry.key) != kOfMeasurements.end();
   });
   return ConfigNode::make_map(std::move(entries), {});
@@ -51,7 +76,6 @@ const OptionTable<CommandLimits>& CommandLimits::table() {
        "Most open files of each process.", KeyRule::kMayChange}};
   return table;
 }
-  if (metric.given) return trial::GivenMetric::table().to_config(*metric.given);
 
 const OptionTable<CommandMetric>& CommandMetric::table() {
   static const OptionTable<CommandMetric> table{
@@ -60,8 +84,12 @@ const OptionTable<CommandMetric>& CommandMetric::table() {
        {"range", &CommandMetric::range, trial::metric_range(),
         "All values that it can have; a trial with another one has failed. Unbounded unless given."},
        {"unit", &CommandMetric::unit, text("a word"), "Its unit, for people."},
-       {"when", &CommandMetric::when, trial::when_measured(),
-        "The trials that have it: every one, or full trainings alone."},
+       {"when", when_measured(),
+        "The trials that have it: every one, or full trainings alone. `before`: every one, and its program is "
+        "asked before the training, which a broken constraint saves."},
+       {"exact", &CommandMetric::is_exact,
+        "Whether a program that is asked before has the same answer for the same trial, so that the run may be "
+        "deterministic."},
        {"run", &CommandMetric::run, argument_vector(),
         "A program and its arguments, with placeholders, that measures it after the training and reports it "
         "(training.md)."},
@@ -121,6 +149,12 @@ OptionKind<std::vector<std::string>> argument_vector() {
 }
 
 CommandMetric read_command_metric(const ConfigNode& map, const ConfigNode::Entry& entry) {
+  if (trial::is_given(entry)) {
+    trial::GivenMetric given = trial::read_given_metric(map, entry);
+    CommandMetric metric{given.description()};
+    metric.given = std::move(given);
+    return metric;
+  }
   trial::check_metric_name(key_node(map, entry));
   if (!entry.value.is_map()) entry.value.fail_expected(section_text(CommandMetric::table()));
   CommandMetric metric = CommandMetric::table().parse(entry.value);
@@ -155,12 +189,6 @@ OptionKind<std::vector<CommandMetric>> metrics_by_name() {
   };
   kind.write = [](const std::vector<CommandMetric>& metrics) {
     if (metrics.empty()) return ConfigNode();
-  if (trial::is_given(entry)) {
-    trial::GivenMetric given = trial::read_given_metric(map, entry);
-    CommandMetric metric{given.description()};
-    metric.given = std::move(given);
-    return metric;
-  }
     std::vector<ConfigNode::Entry> entries;
     for (const CommandMetric& metric : metrics) {
       entries.push_back({metric.name, complete_section(metric), {}});

@@ -31,6 +31,8 @@ struct CommandMetric : trial::Metric {
   std::optional<std::uint32_t> at_once = {};  // most measurements of it at a time, over the whole run
   std::uint32_t measurements = 1;             // measurements per trial, whose median counts
   CommandLimits limits = {};
+  bool is_before = false;                        // whether its program is asked before the training
+  bool is_exact = false;                         // whether that one has the same answer for the same trial
   std::optional<trial::GivenMetric> given = {};  // the whole description, if an expression gives it
   MetricSource source() const {
     if (given) return MetricSource::kExpression;

@@ -38,8 +38,11 @@ evaluate::EvaluatorNeeds needs_of(const TrainingOptions& options) {
           .inherits = options.inherit,
           .weights = true,
           .data = true,
-          .deterministic =
-              std::ranges::none_of(options.described, &evaluate::CommandMetric::is_measured),
+          .deterministic = std::ranges::all_of(options.described,
+                                               [](const evaluate::CommandMetric& metric) {
+                                                 return !metric.is_measured() ||
+                                                        (metric.is_before && metric.is_exact);
+                                               }),
           .device = options.device};
 }
 
