@@ -23,6 +23,7 @@ from ._tuner import algorithm_section
 Objectives = Union[str, Sequence[str], Mapping[str, Mapping[str, Any]], None]
 _COSTS = ("parameters", "flops", "macs", "peak_activation_bytes", "training_activation_bytes", "weight_bytes")  # costs of networks
 _PLAIN = (Mapping, list, tuple, str, int, float, type(None))
+_EVALUATORS = {"command", "computed", "synthetic", "table", "training"}  # sections, each of which evaluates trials
 _FIRST_LINE = "# Written by skyline.search.\n"
 
 
@@ -37,14 +38,15 @@ def search(space: Mapping[str, Domain] | Mapping[str, Any], train: Callable[...,
     train     a function that each rank imports by name, and that a fork of it calls for each trial; it gets the parameters by
               name, and returns its metrics by name, or a number if there is one. It may also be an object that can be called,
               or a method of an object, which a module has by name. Or a program with its arguments; or None for Skyline's own
-              training (sections `data` and `training`)
+              training (sections `data` and `training`), or where all objectives are known before a trial
     maximize, minimize   objectives: a metric's name, several, or {name: {reference: 0, ideal: 1}}
     algorithm the name of an algorithm; or a class, or an object, with `ask` and `tell`, that chooses the trials in a process of its own;
               or a program with its arguments that does
     trials    how many trials; 100 unless given
     ranks     processes of the search, by mpirun from 2 on; each trains `slots` trials at a time, unless given one a core
     folder    the run's folder; its configuration is written beside it, as FOLDER.yaml. `~` is the home folder
-    metrics   what else is known of metrics, such as {"accuracy": {"range": [0, 1], "unit": "%"}}, and further metrics
+    metrics   what else is known of metrics, such as {"accuracy": {"range": [0, 1], "unit": "%"}}, and further metrics, also such
+              as are known before a trial: {"params": {"is": "$layers * $width ** 2"}}
     resume    whether to resume the run in the folder, if there is one
     changed   whether to resume it although files of the trainer have changed; the journal says after which trial
     quiet     shows nothing
@@ -129,7 +131,7 @@ def _check_takes(train: Callable[..., Any], address: str, names: Sequence[str]) 
 def _command(train: Callable[..., Any] | Sequence[str], objectives: list[dict[str, Any]],
              metrics: Mapping[str, Mapping[str, Any]], computed: Sequence[str]) -> dict[str, Any]:
     directions = {each[sense]: better for each in objectives for sense, better in (("maximize", "higher"), ("minimize", "lower"))
-                  if sense in each and each[sense] not in computed}
+                  if sense in each and each[sense] not in computed and "is" not in metrics.get(each[sense], {})}
     described = {name: {**({"better": directions[name]} if name in directions else {}), **metrics.get(name, {})}
                  for name in [*directions, *(name for name in metrics if name not in directions)]}
     if isinstance(train, (list, tuple)):
@@ -152,6 +154,11 @@ def configuration(space: Mapping[str, Any], train: Callable[..., Any] | Sequence
         sections["command"] = _command(train, objectives, metrics, computed)
         if callable(train) and not {"file", "network"} & sections["space"].keys():  # which name more parameters
             _check_takes(train, sections["command"]["python"], list(sections["space"].get("parameters", ())))
+    elif metrics:
+        if not all("is" in described for described in metrics.values()) or _EVALUATORS & others.keys():
+            raise Error('metrics: without a function or a program they are expressions, {"area": {"is": "$a * $b"}}; those of a '
+                        'training belong to training={"metrics": ...}')
+        sections["computed"] = {"metrics": metrics}
     sections["objectives"] = objectives
     chosen = algorithm_section("skyline" if algorithm is None else algorithm)
     if algorithm is None and "algorithm" in others.get("search", {}):

@@ -153,6 +153,7 @@ class CommandEvaluator final : public trial::Evaluator {
     }
   }
   bool tries_again(const trial::Failure& failure, std::uint32_t tried) const override {
+    if (failure.kind == FailureKind::kOutside) return false;
     const auto retries = static_cast<std::uint32_t>(options_.retries);
     if (failure.kind == FailureKind::kProgram) return tried < retries;
     if (failure.reason.ends_with(kPortInUse) && tried < kMostPorts) return true;  // each try has a new one
@@ -241,7 +242,7 @@ std::unique_ptr<TrainerHost> make_host(const CommandOptions& options, const Eval
   }
   std::unique_ptr<TrainerHost> host(
       new TrainerHost{.options = options,
-                      .metrics = descriptions_of(options.metrics, false),
+                      .metrics = descriptions_of(options.metrics, MetricSource::kTrainer),
                       .measuring = MetricCommands(options.metrics, services, "command"),
                       .services = services,
                       .variables = allowed_variables(process_variables(), options.passed),
@@ -309,6 +310,11 @@ bool uses_network(const CommandOptions& options) {
          });
 }
 
+/// Returns whether a program is asked before a training that may answer otherwise the next time.
+bool asks_anew(const CommandMetric& metric) {
+  return metric.is_before && !metric.is_exact;
+}
+
 EvaluatorKind command_kind() {
   const auto read = [](const ConfigNode& section) { return CommandOptions::table().parse(section); };
   return {.name = "command",
@@ -331,7 +337,8 @@ EvaluatorKind command_kind() {
                                       .inherits = options.inherit,
                                       .folders = true,
                                       .network = uses_network(options),
-                                      .deterministic = options.deterministic,
+                                      .deterministic = options.deterministic &&
+                                                       std::ranges::none_of(options.metrics, asks_anew),
                                       .device = options.device};
               },
           .make = [read](const ConfigNode& section,

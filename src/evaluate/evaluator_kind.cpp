@@ -4,6 +4,7 @@
 
 #include "core/registry.hpp"
 #include "evaluate/command_evaluator.hpp"
+#include "evaluate/computed/computed_evaluator.hpp"
 #include "evaluate/synthetic/synthetic_evaluator.hpp"
 #include "evaluate/table/table_evaluator.hpp"
 
@@ -17,6 +18,7 @@ using Kinds = Registry<EvaluatorKind>;
 Kinds& registry() {
   static Kinds kinds("evaluator", [](Kinds& built_in) {
     built_in.add("command", command_kind());
+    built_in.add("computed", computed_kind());
     built_in.add("synthetic", synthetic_kind());
     built_in.add("table", table_kind());
   });

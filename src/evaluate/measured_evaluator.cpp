@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -76,20 +77,53 @@ class MeasuredEvaluator final : public trial::ForwardingEvaluator {
   trial::Outcome evaluate(const trial::Trial& trial, trial::EvaluationContext& context) override {
     if (!measuring_.measures(trial))
       return measuring_.unmeasured(ForwardingEvaluator::evaluate(trial, context));
+    EarlyAnswers answers;
+    if (measuring_.asks()) {
+      if (std::optional<trial::Failure> failure = ask(trial, context, answers)) return *std::move(failure);
+    }
     TrainingContext training(context);
     trial::Outcome outcome = ForwardingEvaluator::evaluate(trial, training);
     if (std::holds_alternative<trial::Failure>(outcome)) return outcome;
-    if (context.group() == nullptr || context.group()->member() == 0) {
-      outcome = measure(std::move(outcome), trial, context, training);
+    if (leads(context)) {
+      outcome = with_programs(trial, context, training.last_step(), [&](MeasuringPlace& place) {
+        export_model(trial, training.take_trained(), place);
+        return measuring_.measured(std::move(outcome), trial, context, place, answers);
+      });
     }
     return wait_for_members(context, std::move(outcome));
   }
 
  private:
-  /// Exports and measures. What this host lacks, such as room for a folder or a process, is no fault of the
-  /// trial: the job ends.
-  trial::Outcome measure(trial::Outcome trained, const trial::Trial& trial, trial::EvaluationContext& context,
-                         TrainingContext& training) {
+  static bool leads(trial::EvaluationContext& context) {
+    return context.group() == nullptr || context.group()->member() == 0;
+  }
+
+  /// Has member 0 ask what must be known before the training; the others wait. Returns why nothing is
+  /// trained.
+  /// @throws GroupAborted on the other members in that case
+  std::optional<trial::Failure> ask(const trial::Trial& trial, trial::EvaluationContext& context,
+                                    EarlyAnswers& answers) {
+    if (leads(context)) {
+      const trial::Outcome asked = with_programs(trial, context, 0, [&](MeasuringPlace& place) {
+        auto said = measuring_.ask(trial, context, place);
+        if (const auto* failure = std::get_if<trial::Failure>(&said)) return trial::Outcome(*failure);
+        answers = std::get<EarlyAnswers>(std::move(said));
+        return trial::Outcome(trial::Measurements{});
+      });
+      if (const auto* failure = std::get_if<trial::Failure>(&asked)) {
+        if (context.group() != nullptr) context.group()->abort(*failure);
+        return *failure;
+      }
+    }
+    if (context.group() != nullptr) wait_for_answers(*context.group());
+    return std::nullopt;
+  }
+
+  /// Runs programs of a trial in a folder of their own. What this host lacks, such as room for a folder or a
+  /// process, is no fault of the trial: the job ends.
+  trial::Outcome with_programs(const trial::Trial& trial, trial::EvaluationContext& context,
+                               std::int64_t last_step,
+                               const std::function<trial::Outcome(MeasuringPlace& place)>& run) {
     try {
       require(logs_ != nullptr, "a rank without a run measures a trial");
       std::optional<store::AttemptFolder> made;
@@ -102,20 +136,18 @@ class MeasuredEvaluator final : public trial::ForwardingEvaluator {
       }
       const store::AttemptFolder& folder = *made;
       const trial::TrialFolder files{.path = folder.temporary()};
-      Variables placeholders = trial_placeholders(services_, trial, folder, files);
-      write_parameters(services_, trial, folder, files, {});
-      export_model(trial, training.take_trained(), folder.parameters().parent_path(), placeholders);
       const WrittenPlaces written{folder.parameters().parent_path().parent_path(),
                                   folder.temporary().parent_path()};
-      trial::Outcome outcome = measuring_.measured(
-          std::move(trained), trial, context,
-          {std::move(placeholders),
-           program_variables(variables_, folder.temporary(), threads_, context.place().devices),
-           {},
-           folder,
-           written,
-           *logs_,
-           training.last_step()});
+      MeasuringPlace place{
+          trial_placeholders(services_, trial, folder, files),
+          program_variables(variables_, folder.temporary(), threads_, context.place().devices),
+          {},
+          folder,
+          written,
+          *logs_,
+          last_step};
+      write_parameters(services_, trial, folder, files, {});
+      trial::Outcome outcome = run(place);
       const auto* const failure = std::get_if<trial::Failure>(&outcome);
       if (failure != nullptr && failure->is_of_storage()) {
         const std::optional<StorageFault> fault = find_storage_fault(written, {failure->reason});
@@ -134,8 +166,9 @@ class MeasuredEvaluator final : public trial::ForwardingEvaluator {
   }
 
   /// Exports the files whose placeholders are used.
-  void export_model(const trial::Trial& trial, trial::TrialWeights::Tensors weights, const fs::path& folder,
-                    Variables& placeholders) const {
+  void export_model(const trial::Trial& trial, trial::TrialWeights::Tensors weights,
+                    MeasuringPlace& place) const {
+    const fs::path folder = place.folder.parameters().parent_path();
     const fs::path onnx = folder / "model.onnx";
     const fs::path pytorch = folder / "model.py";
     const fs::path safetensors = folder / "model.safetensors";
@@ -143,9 +176,9 @@ class MeasuredEvaluator final : public trial::ForwardingEvaluator {
     if (measuring_.uses_placeholder("onnx")) files.onnx = onnx;
     if (measuring_.uses_placeholder("pytorch")) files.pytorch = pytorch;
     if (measuring_.uses_placeholder("weights") || !files.pytorch.empty()) files.weights = safetensors;
-    placeholders["onnx"] = onnx.string();
-    placeholders["pytorch"] = pytorch.string();
-    placeholders["weights"] = safetensors.string();
+    place.placeholders["onnx"] = onnx.string();
+    place.placeholders["pytorch"] = pytorch.string();
+    place.placeholders["weights"] = safetensors.string();
     if (files.onnx.empty() && files.weights.empty()) return;
     services_.write_model(trial.architecture(), std::move(weights), files);
   }

@@ -1,6 +1,7 @@
 #include "skyline/objective/objective_set.hpp"
 
 #include "skyline/core/error.hpp"
+#include "skyline/space/search_space.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,10 +10,12 @@
 namespace skyline::objective {
 namespace {
 
-/// Returns the value of an objective or a constraint for a trial that succeeded.
+/// Returns the value of an objective or a constraint for a trial that succeeded; NaN for a metric that an
+/// expression gives if the architecture is that of a program with other layers.
 template <typename Spec>
-double value_of(const Spec& spec, const space::Cost& cost, const trial::Measurements& measurements) {
-  if (spec.computed) return computed_metric(cost, spec.metric);
+double value_of(const Spec& spec, const space::Architecture& architecture,
+                const trial::Measurements& measurements) {
+  if (spec.computed) return find_computed(architecture, spec.metric).value_or(std::nan(""));
   require(spec.measured_index < measurements.values.size(), "a result has fewer values than metrics");
   return measurements.values[spec.measured_index];
 }
@@ -31,27 +34,38 @@ void add_measured(const std::vector<Spec>& specs, std::vector<std::string>& name
 
 }  // namespace
 
-const std::vector<trial::Metric>& computed_metrics() {
+const std::vector<trial::Metric>& cost_metrics() {
   static const std::vector<trial::Metric> metrics = [] {
     std::vector<trial::Metric> all;
     for (const space::NamedCost& cost : space::kCosts) {
-      all.push_back(
-          {.name = cost.name, .better = trial::Better::kLower, .range = {.low = 0}, .unit = cost.unit});
+      all.push_back({.name = cost.name,
+                     .better = trial::Better::kLower,
+                     .range = {.low = 0},
+                     .unit = cost.unit,
+                     .computed = true});
     }
     return all;
   }();
   return metrics;
 }
 
-std::vector<std::string> computed_metric_names() {
-  return trial::names_of(computed_metrics());
+std::vector<std::string> cost_metric_names() {
+  return trial::names_of(cost_metrics());
 }
 
-double computed_metric(const space::Cost& cost, std::string_view metric) {
+std::optional<double> find_computed(const space::Architecture& architecture, std::string_view metric) {
+  if (const std::optional<double> given = architecture.given(metric)) return given;
+  if (!architecture.has_network()) return std::nullopt;
   for (const space::NamedCost& known : space::kCosts) {
-    if (known.name == metric) return static_cast<double>(cost.*known.value);
+    if (known.name == metric) return static_cast<double>(architecture.cost.*known.value);
   }
-  throw InternalError("`" + std::string(metric) + "` is not computed from the network");
+  return std::nullopt;
+}
+
+double computed_metric(const space::Architecture& architecture, std::string_view metric) {
+  const std::optional<double> value = find_computed(architecture, metric);
+  if (!value) throw InternalError("`" + std::string(metric) + "` is not computed");
+  return *value;
 }
 
 std::string number_text(double value) {
@@ -80,22 +94,22 @@ std::vector<std::string> ObjectiveSet::measured_needed() const {
   return names;
 }
 
-bool ObjectiveSet::feasible(const space::Cost& cost) const {
+bool ObjectiveSet::feasible(const space::Architecture& architecture) const {
   return std::all_of(constraints_.begin(), constraints_.end(), [&](const Constraint& constraint) {
-    return !constraint.computed || within(constraint, computed_metric(cost, constraint.metric));
+    return !constraint.computed || within(constraint, computed_metric(architecture, constraint.metric));
   });
 }
 
 std::optional<std::vector<double>> ObjectiveSet::values(const trial::CommittedTrial& committed) const {
   const auto* measurements = std::get_if<trial::Measurements>(&committed.outcome);
   if (measurements == nullptr) return std::nullopt;
-  const space::Cost& cost = committed.trial.architecture().cost;
+  const space::Architecture& architecture = committed.trial.architecture();
   for (const Constraint& constraint : constraints_) {
-    if (!within(constraint, value_of(constraint, cost, *measurements))) return std::nullopt;
+    if (!within(constraint, value_of(constraint, architecture, *measurements))) return std::nullopt;
   }
   std::vector<double> values;
   for (const Objective& objective : objectives_) {
-    values.push_back(value_of(objective, cost, *measurements));
+    values.push_back(value_of(objective, architecture, *measurements));
     if (std::isnan(values.back())) return std::nullopt;
   }
   return values;

@@ -26,8 +26,8 @@ constexpr const char* kObjective = "{maximize: METRIC} or {minimize: METRIC}";
 constexpr std::array<std::string_view, 3> kEnds{kReference, kIdeal, kScale};
 constexpr const char* kConstraint = "{METRIC: [low, high]}";
 
-std::vector<std::string> with_computed(const std::vector<std::string>& measured) {
-  std::vector<std::string> known = computed_metric_names();
+std::vector<std::string> with_costs(const std::vector<std::string>& measured) {
+  std::vector<std::string> known = cost_metric_names();
   known.insert(known.end(), measured.begin(), measured.end());
   return known;
 }
@@ -44,7 +44,7 @@ ConfigNode list_of_single_entries(std::vector<ConfigNode::Entry> items) {
 
 /// Returns the schema of a metric's name: one of those that are known, or also any other.
 ConfigNode metric_schema(const std::vector<std::string>& measured, bool others) {
-  ConfigNode known = word_index(with_computed(measured)).schema;
+  ConfigNode known = word_index(with_costs(measured)).schema;
   if (!others) return known;
   const auto any = ConfigNode::make_map({{"type", schema_text("string"), {}}}, {});
   return ConfigNode::make_map({{"anyOf", ConfigNode::make_list({std::move(known), any}, {}), {}}}, {});
@@ -72,15 +72,15 @@ bool is_usable(const trial::Metric& metric) {
 /// The metrics of a run.
 struct UsableMetrics {
   const std::vector<trial::Metric>& measured;
-  bool has_network;
+  std::vector<trial::Metric> computed;
 
   /// Returns those that objectives and constraints may name.
   std::vector<std::string> usable() const {
-    std::vector<std::string> names;
+    std::vector<std::string> names = trial::names_of(computed);
     for (const trial::Metric& metric : measured) {
       if (is_usable(metric)) names.push_back(metric.name);
     }
-    return has_network ? with_computed(names) : names;
+    return names;
   }
 };
 
@@ -88,14 +88,14 @@ struct UsableMetrics {
 template <typename Spec>
 const trial::Metric& find_source(const ConfigNode& node, const UsableMetrics& metrics, Spec& spec) {
   const trial::Metric* measured = trial::find_metric(metrics.measured, spec.metric);
-  const trial::Metric* computed = trial::find_metric(computed_metrics(), spec.metric);
+  const trial::Metric* computed = trial::find_metric(metrics.computed, spec.metric);
   spec.computed = measured == nullptr && computed != nullptr;
-  if (spec.computed && !metrics.has_network) {
+  if (spec.computed) return *computed;
+  if (measured == nullptr && trial::find_metric(cost_metrics(), spec.metric) != nullptr) {
     node.fail("`" + spec.metric +
               "` is computed from a network, and this space has none; to have it reported, "
               "list it under the evaluator's `metrics`");
   }
-  if (spec.computed) return *computed;
   if (measured == nullptr) {
     node.fail("unknown metric " + in_quotes(spec.metric) + ", " + suggestion(spec.metric, metrics.usable()));
   }
@@ -164,6 +164,29 @@ void check_new_metric(const std::vector<Spec>& specs, const Spec& spec, const Co
   if (!is_new) item.fail("`" + spec.metric + "` is listed twice");
 }
 
+/// Returns the descriptions of the computed metrics of a space.
+/// @throws UserError for a name that a cost has, or that a measured metric has, too
+std::vector<trial::Metric> all_computed(const ConfigNode& objectives,
+                                        const std::vector<trial::Metric>& measured,
+                                        const std::vector<trial::Metric>& given, bool has_network) {
+  std::vector<trial::Metric> computed = given;
+  for (const trial::Metric& metric : given) {
+    if (trial::find_metric(measured, metric.name) == nullptr) continue;
+    objectives.fail("the evaluator measures `" + metric.name +
+                    "`, which an expression gives, too: give one of them another name");
+  }
+  for (const trial::Metric& cost : cost_metrics()) {
+    if (!has_network) continue;
+    if (trial::find_metric(measured, cost.name) != nullptr ||
+        trial::find_metric(given, cost.name) != nullptr) {
+      objectives.fail("the evaluator's metric `" + cost.name +
+                      "` is computed from the network: give it another name there");
+    }
+    computed.push_back(cost);
+  }
+  return computed;
+}
+
 template <typename Spec>
 bool erase_of_full_trainings(std::vector<Spec>& specs) {
   return std::erase_if(specs,
@@ -199,7 +222,7 @@ ValueDescription constraints_format(const std::vector<std::string>& measured, bo
   ConfigNode bounds = load_yaml_text("{type: array, minItems: 2, maxItems: 2}", "schema");
   bounds.set("items", amount_schema());
   std::vector<ConfigNode::Entry> items;
-  for (const std::string& metric : with_computed(measured)) items.push_back({metric, bounds, {}});
+  for (const std::string& metric : with_costs(measured)) items.push_back({metric, bounds, {}});
   ConfigNode schema = list_of_single_entries(std::move(items));
   if (others) schema.set("items.additionalProperties", bounds);
   schema.set("type", ConfigNode::make_list({schema_text("array"), schema_text("null")}, {}));
@@ -207,17 +230,14 @@ ValueDescription constraints_format(const std::vector<std::string>& measured, bo
 }
 
 ObjectiveSet ObjectiveSet::parse(const ConfigNode& objectives, const ConfigNode* constraints,
-                                 const std::vector<trial::Metric>& measured, bool has_network) {
+                                 const std::vector<trial::Metric>& measured, bool has_network,
+                                 const std::vector<trial::Metric>& given) {
   if (!objectives.is_list() || objectives.items().empty()) {
     objectives.fail_expected("a list of at least one objective, e.g. [{maximize: validation_accuracy}]");
   }
-  for (const std::string& computed : computed_metric_names()) {
-    if (!has_network || trial::find_metric(measured, computed) == nullptr) continue;
-    objectives.fail("the evaluator's metric `" + computed +
-                    "` is computed from the network: give it another name there");
-  }
-  const UsableMetrics metrics{measured, has_network};
+  const UsableMetrics metrics{measured, all_computed(objectives, measured, given, has_network)};
   ObjectiveSet set;
+  set.computed_ = metrics.computed;
   for (const ConfigNode& item : objectives.items()) {
     const Objective objective = read_objective(item, metrics);
     check_new_metric(set.objectives_, objective, item);
@@ -233,6 +253,12 @@ ObjectiveSet ObjectiveSet::parse(const ConfigNode& objectives, const ConfigNode*
     Objective& objective = set.objectives_[i];
     const trial::Metric& metric = find_source(objectives.items()[i], metrics, objective);
     read_ends(objectives.items()[i], set.constraints_, metric, objective);
+    const auto computed = std::ranges::find(set.computed_, objective.metric, &trial::Metric::name);
+    const bool is_given = trial::find_metric(given, objective.metric) != nullptr;
+    if (is_given && computed != set.computed_.end()) {
+      const bool is_lower = objective.sense == Sense::kMinimize;
+      computed->better = is_lower ? trial::Better::kLower : trial::Better::kHigher;
+    }
   }
   set.split_off_full_trainings();
   if (set.objectives_.empty()) {

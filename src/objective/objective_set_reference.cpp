@@ -48,6 +48,7 @@ trial::MetricRange compared_range(const trial::Metric& metric, const std::vector
 }
 
 struct CostRange {
+  double least = 0;                                           // smallest cost of the sample
   double smallest = std::numeric_limits<double>::infinity();  // smallest cost above 0
   double largest = 0;
   space::Architecture largest_one;
@@ -120,7 +121,8 @@ class CostSurvey {
       if (!objective.computed) continue;
       const auto [place, is_first] = ranges_.try_emplace(objective.metric);
       CostRange& range = place->second;
-      const double cost = computed_metric(attempt.architecture->cost, objective.metric);
+      const double cost = computed_metric(*attempt.architecture, objective.metric);
+      if (is_sample_) range.least = is_first ? cost : std::min(range.least, cost);
       if (cost > 0 && is_sample_) range.smallest = std::min(range.smallest, cost);
       if (cost <= range.largest && !is_first) continue;
       range.largest = cost;
@@ -172,6 +174,7 @@ double length_of_scale(const Objective& objective) {
 void read_scale(const ConfigNode& item, Objective& objective) {
   const auto has_logarithm = [](const std::optional<double>& stated) { return stated.value_or(1) > 0; };
   const ConfigNode* scale = item.find(kScale);
+  objective.states_scale = scale != nullptr;
   if (scale == nullptr) {
     const bool is_log =
         objective.computed && has_logarithm(objective.reference) && has_logarithm(objective.ideal);
@@ -187,6 +190,27 @@ void read_scale(const ConfigNode& item, Objective& objective) {
        {std::pair(kReference, objective.reference), std::pair(kIdeal, objective.ideal)}) {
     if (!has_logarithm(end)) item.at(key).fail_expected("a number above 0 beside `scale: log`");
   }
+}
+
+/// Fills in the ends that an objective lacks. Costs are never below 0; what an expression gives may be.
+/// @param range  values that are compared
+void complete_ends(const trial::MetricRange& range, const CostRange& found, Objective& objective) {
+  std::optional<double>& low = low_end(objective);
+  std::optional<double>& high = high_end(objective);
+  const bool has_logarithms = objective.scale == Scale::kLog && (found.least > 0 || range.low >= 0);
+  if (!has_logarithms && !objective.states_scale) objective.scale = Scale::kLinear;
+  const bool is_linear = objective.scale == Scale::kLinear;
+  const double lowest = is_linear ? range.low : std::max(range.low, 0.0);
+  if (!high) {
+    double most = std::min(found.largest, range.high);
+    if (most <= lowest) most = range.high;  // the sample contains no network that meets the constraint
+    if (!std::isfinite(most) || most <= low.value_or(lowest)) return;
+    high = most;
+  }
+  if (low) return;
+  const double least =
+      is_linear ? std::max(found.least, lowest) : std::min(found.smallest, *high) / kBelowSmallest;
+  if (least < *high) low = least;
 }
 
 }  // namespace
@@ -243,16 +267,8 @@ void ObjectiveSet::complete_references(const space::SearchSpace& space) {
   for (Objective& objective : objectives_) {
     const auto found = costs.find(objective.metric);
     if (is_complete(objective) || found == costs.end()) continue;
-    const trial::MetricRange range =
-        compared_range(*trial::find_metric(computed_metrics(), objective.metric), constraints_);
-    std::optional<double>& high = high_end(objective);
-    if (!high) {
-      double most = std::min(found->second.largest, range.high);
-      if (most <= range.low) most = range.high;  // the sample contains no network that meets the constraint
-      if (!std::isfinite(most) || most <= low_end(objective).value_or(range.low)) continue;
-      high = most;
-    }
-    if (!low_end(objective)) low_end(objective) = std::min(found->second.smallest, *high) / kBelowSmallest;
+    complete_ends(compared_range(*trial::find_metric(computed_, objective.metric), constraints_),
+                  found->second, objective);
   }
 }
 

@@ -7,6 +7,7 @@
 #include "store/journal/journal_end.hpp"
 #include "store/publish/block_reader.hpp"
 #include "store/publish/publish.hpp"
+#include "trial/given_metric.hpp"
 
 #include <utility>
 
@@ -35,14 +36,16 @@ OpenedRun OpenedRun::open(const std::filesystem::path& folder) {
   const store::JournalEnd end(opened.paths);
   opened.config = store::load_run_yaml(opened.paths.config());
   const ConfigNode& config = opened.config;
-  opened.space =
-      space::SearchSpace::read(config.at("space"), read_shape(config), space::searched_scalars(config),
-                               store::read_journal_header(opened.paths.journal()).conditions);
+  const std::vector<trial::GivenMetric> given = trial::given_metrics(config);
+  opened.space = space::SearchSpace::read(
+      config.at("space"), read_shape(config), space::searched_scalars(config),
+      store::read_journal_header(opened.paths.journal()).conditions, trial::expressions_of(given));
   store::JournalContents journal = store::read_journal(opened.paths.journal(), opened.space);
   end.check(journal.started_s, journal.torn_tail);
   opened.header = std::move(journal.header);
   auto objectives = objective::ObjectiveSet::parse(config.at("objectives"), config.find("constraints"),
-                                                   opened.header.metrics, opened.space.has_network());
+                                                   opened.header.metrics, opened.space.has_network(),
+                                                   trial::descriptions_of(given));
   objectives.complete_references(opened.space);
   const ConfigNode* const search = config.find("search");
   opened.state = RunState(std::move(objectives), search == nullptr ? 1 : search::repeats_of(*search));

@@ -1,7 +1,5 @@
 #include "skyline/search/candidate_pool.hpp"
 
-#include "skyline/core/error.hpp"
-
 #include "core/text/wording.hpp"
 #include "search/directed_search.hpp"
 
@@ -42,10 +40,10 @@ class RejectionTally {
     }
   }
 
-  void add(const space::Cost& cost) {
+  void add(const space::Architecture& architecture) {
     ++total_;
     for (Rejections& rejections : rejections_) {
-      const double value = objective::computed_metric(cost, rejections.constraint.metric);
+      const double value = objective::computed_metric(architecture, rejections.constraint.metric);
       if (value < rejections.constraint.low) {
         rejections.nearest_below = std::max(value, rejections.nearest_below.value_or(value));
       } else if (value > rejections.constraint.high) {
@@ -119,7 +117,7 @@ space::BuildAttempt CandidatePool::try_build(const space::Genotype& genotype) co
 }
 
 bool CandidatePool::is_feasible(const space::BuildAttempt& attempt) const {
-  return attempt.architecture && objectives_.feasible(attempt.architecture->cost);
+  return attempt.architecture && objectives_.feasible(*attempt.architecture);
 }
 
 bool CandidatePool::is_candidate(const space::BuildAttempt& attempt) const {
@@ -175,7 +173,7 @@ ArchitecturePointer CandidatePool::draw(RandomStream& random) {
 
 ArchitecturePointer CandidatePool::draw_first(RandomStream& random) {
   const auto found = std::ranges::find_if(preferred_, [&](const ArchitecturePointer& preferred) {
-    return !proposed_.contains(preferred->id) && objectives_.feasible(preferred->cost);
+    return !proposed_.contains(preferred->id) && objectives_.feasible(*preferred);
   });
   if (found == preferred_.end()) return draw(random);
   mark_proposed((*found)->id);
@@ -266,14 +264,14 @@ std::string CandidatePool::exhaustion_reason() const {
   return all_evaluated_text(ids.size());
 }
 
-/// Looks again, and counts the rejected architectures. Returns a candidate if it finds one. @throws UserError
-/// with the counts otherwise
+/// Looks again, and counts the rejected architectures. Returns a candidate if it finds one. @throws
+/// NoValidArchitecture with the counts otherwise
 ArchitecturePointer CandidatePool::try_known_once_more() const {
   RejectionTally tally(objectives_);
   const auto count = [&](const space::Genotype& genotype) {
     space::BuildAttempt attempt = try_build(genotype);
     if (attempt.architecture) {
-      tally.add(attempt.architecture->cost);
+      tally.add(*attempt.architecture);
     } else {
       tally.add_invalid(attempt.problem);
     }
@@ -282,12 +280,12 @@ ArchitecturePointer CandidatePool::try_known_once_more() const {
   if (feasible_) {
     for (std::int64_t number = 0; number < space_.genotype_count(); ++number)
       (void)count(space_.genotype_at(number));
-    throw UserError("no valid architecture: of " + tally.text());
+    throw NoValidArchitecture("no valid architecture: of " + tally.text());
   }
   RandomStream random(derive_seed(0, "search.candidate_pool"));
   if (auto found = DirectedSearch(space_, objectives_, count).run(random, [](const auto&) { return true; }))
     return found;
-  throw UserError("no valid architecture found by a directed search: of " + tally.text());
+  throw NoValidArchitecture("no valid architecture found by a directed search: of " + tally.text());
 }
 
 std::string all_evaluated_text(std::size_t architectures) {

@@ -17,6 +17,11 @@ namespace {
 constexpr double kExcessOfUnbuilt = 1e6;  // larger than that of any network
 constexpr int kSteps = 50;                // steps among valid architectures, from each that was found
 
+/// Returns a logarithm that also takes values of 0 and below, and grows with them.
+double magnitude(double value) {
+  return std::copysign(std::log1p(std::abs(value)), value);
+}
+
 /// Returns the choices that a descent tries: neighbours, half the way to either end, a quarter, and so on.
 std::set<std::uint32_t> choices_about(std::uint32_t current, std::size_t values) {
   std::set<std::uint32_t> choices;
@@ -50,23 +55,23 @@ DirectedSearch::Point DirectedSearch::evaluate(space::Genotype genotype) {
     const double excess = kExcessOfUnbuilt * (1 + 1 / (1 + static_cast<double>(attempt.steps)));
     return {std::move(genotype), nullptr, std::move(attempt.reads), excess};
   }
-  const double excess = excess_of(attempt.architecture->cost);
+  const double excess = excess_of(*attempt.architecture);
   layers_ += attempt.architecture->layer_count();
   return {std::move(genotype), std::make_shared<const space::Architecture>(*std::move(attempt.architecture)),
           std::move(attempt.reads), excess};
 }
 
 /// Measures excess as ratios, so that constraints on different costs can be compared.
-double DirectedSearch::excess_of(const space::Cost& cost) const {
+double DirectedSearch::excess_of(const space::Architecture& architecture) const {
   double excess = 0;
   for (const objective::Constraint& constraint : objectives_.constraints()) {
     if (!constraint.computed) continue;
-    const double value = objective::computed_metric(cost, constraint.metric);
-    if (value > constraint.high) excess += std::log1p(value) - std::log1p(std::max(0.0, constraint.high));
-    if (value < constraint.low) excess += std::log1p(constraint.low) - std::log1p(value);
+    const double value = objective::computed_metric(architecture, constraint.metric);
+    if (value > constraint.high) excess += magnitude(value) - magnitude(constraint.high);
+    if (value < constraint.low) excess += magnitude(constraint.low) - magnitude(value);
   }
   // For near bounds the logarithms may be equal.
-  return objectives_.feasible(cost) ? 0 : std::max(excess, std::numeric_limits<double>::min());
+  return objectives_.feasible(architecture) ? 0 : std::max(excess, std::numeric_limits<double>::min());
 }
 
 bool DirectedSearch::is_open(const Point& point, std::size_t parameter) const {

@@ -41,7 +41,7 @@ class DirectedSearch {
 
   bool is_over() const { return networks_ >= kMostNetworks || layers_ >= kMostLayers; }
   Point evaluate(space::Genotype genotype);
-  double excess_of(const space::Cost& cost) const;
+  double excess_of(const space::Architecture& architecture) const;
   bool is_open(const Point& point, std::size_t parameter) const;
   bool improve(Point& point, std::size_t parameter, RandomStream& random);
   void descend(Point& point, RandomStream& random);

@@ -18,11 +18,12 @@ struct Word {
 
 constexpr std::array<Word<Phase>, 2> kPhases{{{Phase::kSearch, "search"}, {Phase::kFinal, "final"}}};
 
-constexpr std::array<Word<FailureKind>, 7> kFailureKinds{{{FailureKind::kDiverged, "diverged"},
+constexpr std::array<Word<FailureKind>, 8> kFailureKinds{{{FailureKind::kDiverged, "diverged"},
                                                           {FailureKind::kOutOfMemory, "out_of_memory"},
                                                           {FailureKind::kException, "exception"},
                                                           {FailureKind::kStopped, "stopped"},
                                                           {FailureKind::kProgram, "program"},
+                                                          {FailureKind::kOutside, "outside"},
                                                           {FailureKind::kStorage, "storage"},
                                                           {FailureKind::kFilledStorage, "filled_storage"}}};
 

@@ -422,8 +422,7 @@ TEST_P(InvalidConfig, IsRefusedWithItsText) {
     const ConfigNode root = load(path);
     const RunConfig config = RunConfig::parse(root, false);
     check_new_run(root, config);
-    (void)search::make_searcher(config.sections.search, config.space, config.objectives,
-                                config.sections.run.seed);
+    (void)config.make_searcher();
     FAIL() << "accepted";
   } catch (const UserError& error) {
     const std::string message = error.what();

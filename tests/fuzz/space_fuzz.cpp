@@ -34,7 +34,7 @@ void build_some(const space::SearchSpace& space, const objective::ObjectiveSet& 
       (void)space::features(architecture);
       require(architecture.cost.weight_bytes >= 0, "negative costs");
       (void)space.describe(architecture.genotype);
-      (void)objectives.feasible(architecture.cost);
+      (void)objectives.feasible(architecture);
     } catch (const UserError&) {
     }
   }

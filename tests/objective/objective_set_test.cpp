@@ -1,6 +1,7 @@
 #include "skyline/objective/objective_set.hpp"
 
 #include "skyline/core/error.hpp"
+#include "skyline/space/search_space.hpp"
 
 #include "support/sample_metrics.hpp"
 #include "support/user_error_of.hpp"
@@ -38,16 +39,17 @@ std::string constraints_error(const std::string& constraints) {
   return user_error_of([&] { parse("[{minimize: flops}]", constraints); });
 }
 
-space::Cost cost_of(std::int64_t parameters, std::int64_t flops) {
-  return {parameters, flops, flops / 2, 64, 640, 400};
+space::Architecture architecture_of(std::int64_t parameters, std::int64_t flops) {
+  space::Architecture architecture;
+  architecture.cost = {parameters, flops, flops / 2, 64, 640, 400};
+  return architecture;
 }
 
 /// A trial of a network of 100 parameters and 2000 FLOPs.
 trial::CommittedTrial trial_with(trial::Outcome outcome) {
-  space::Architecture architecture;
-  architecture.cost = cost_of(100, 2000);
   trial::CommittedTrial committed;
-  committed.trial.proposal.architecture = std::make_shared<const space::Architecture>(architecture);
+  committed.trial.proposal.architecture =
+      std::make_shared<const space::Architecture>(architecture_of(100, 2000));
   committed.outcome = std::move(outcome);
   return committed;
 }
@@ -102,16 +104,56 @@ TEST(ComputedMetrics, AreNotComputedWithoutANetwork) {
 }
 
 TEST(ComputedMetrics, AreTheCostsOfTheNetwork) {
-  EXPECT_THAT(computed_metric_names(), ElementsAre("parameters", "flops", "macs", "peak_activation_bytes",
-                                                   "training_activation_bytes", "weight_bytes"));
-  const space::Cost cost = cost_of(100, 2000);
-  EXPECT_EQ(computed_metric(cost, "parameters"), 100);
-  EXPECT_EQ(computed_metric(cost, "flops"), 2000);
-  EXPECT_EQ(computed_metric(cost, "macs"), 1000);
-  EXPECT_EQ(computed_metric(cost, "peak_activation_bytes"), 64);
-  EXPECT_EQ(computed_metric(cost, "training_activation_bytes"), 640);
-  EXPECT_EQ(computed_metric(cost, "weight_bytes"), 400);
-  EXPECT_THROW(computed_metric(cost, "latency_ms"), InternalError);
+  EXPECT_THAT(cost_metric_names(), ElementsAre("parameters", "flops", "macs", "peak_activation_bytes",
+                                               "training_activation_bytes", "weight_bytes"));
+  const space::Architecture network = architecture_of(100, 2000);
+  EXPECT_EQ(computed_metric(network, "parameters"), 100);
+  EXPECT_EQ(computed_metric(network, "flops"), 2000);
+  EXPECT_EQ(computed_metric(network, "macs"), 1000);
+  EXPECT_EQ(computed_metric(network, "peak_activation_bytes"), 64);
+  EXPECT_EQ(computed_metric(network, "training_activation_bytes"), 640);
+  EXPECT_EQ(computed_metric(network, "weight_bytes"), 400);
+  EXPECT_THROW(computed_metric(network, "latency_ms"), InternalError);
+}
+
+TEST(GivenMetrics, AreComputedObjectivesAndConstraints) {
+  const ConfigNode objectives =
+      config_from_yaml("[{maximize: score}, {maximize: size}]", "run.yaml", "objectives");
+  const ConfigNode constraints = config_from_yaml("[{depth: [-1, 0.5]}]", "run.yaml", "constraints");
+  const ConfigNode size = config_from_yaml("$a / 4", "run.yaml", "command.metrics.size.is");
+  const ConfigNode depth = config_from_yaml("$a - 2", "run.yaml", "command.metrics.depth.is");
+  const auto space =
+      space::SearchSpace::parse(config_from_yaml("parameters: {a: {choice: [1, 2, 3]}}", "run.yaml", "space"),
+                                {}, {}, {{"size", size}, {"depth", depth}});
+  ObjectiveSet set = ObjectiveSet::parse(objectives, &constraints, {{.name = "score"}}, false,
+                                         {{.name = "size", .better = trial::Better::kLower, .computed = true},
+                                          {.name = "depth", .computed = true}});
+  EXPECT_TRUE(set.objectives()[1].computed);
+  EXPECT_TRUE(set.constraints()[0].computed);
+  EXPECT_THAT(set.measured_needed(), ElementsAre("score"));
+  EXPECT_EQ(set.computed()[0].better, trial::Better::kHigher) << "as the objective says";
+  EXPECT_TRUE(set.feasible(space.build(space::Genotype{{1}})));
+  EXPECT_FALSE(set.feasible(space.build(space::Genotype{{2}})));
+  trial::CommittedTrial committed;
+  committed.trial.proposal.architecture =
+      std::make_shared<const space::Architecture>(space.build(space::Genotype{{0}}).unbuilt());
+  committed.outcome = trial::Measurements{{7}};
+  EXPECT_THAT(set.values(committed), Optional(ElementsAre(7, 0.25)));
+}
+
+TEST(GivenMetrics, HaveNamesOfTheirOwn) {
+  const ConfigNode objectives = config_from_yaml("[{minimize: size}]", "run.yaml", "objectives");
+  const std::vector<trial::Metric> size{{.name = "size", .computed = true}};
+  EXPECT_EQ(
+      user_error_of([&] { ObjectiveSet::parse(objectives, nullptr, size, true, size); }),
+      "run.yaml:1:1: objectives: the evaluator measures `size`, which an expression gives, too: give one "
+      "of them another name");
+  EXPECT_THAT(user_error_of([&] { ObjectiveSet::parse(objectives, nullptr, {}, true, {{.name = "macs"}}); }),
+              HasSubstr("metric `macs` is computed from the network"));
+  const std::vector<trial::Metric> macs{{.name = "macs", .computed = true}};
+  const ConfigNode of_macs = config_from_yaml("[{minimize: macs}]", "run.yaml", "objectives");
+  EXPECT_TRUE(ObjectiveSet::parse(of_macs, nullptr, {}, false, macs).objectives()[0].computed)
+      << "there is no network";
 }
 
 TEST(ObjectiveSet, RefusesMetricsThatFullTrainingsAloneHave) {
@@ -165,8 +207,8 @@ TEST(ObjectiveSet, NeedsNoConstraints) {
 
 TEST(ObjectiveSet, TakesAnOpenBound) {
   const ObjectiveSet set = parse("[{minimize: flops}]", "[{parameters: [10, .inf]}]");
-  EXPECT_TRUE(set.feasible(cost_of(1'000'000'000, 1)));
-  EXPECT_FALSE(set.feasible(cost_of(9, 1)));
+  EXPECT_TRUE(set.feasible(architecture_of(1'000'000'000, 1)));
+  EXPECT_FALSE(set.feasible(architecture_of(9, 1)));
 }
 
 TEST(ObjectiveSet, NamesTheMeasuredMetricsThatItNeedsOnce) {
@@ -179,10 +221,10 @@ TEST(ObjectiveSet, NamesTheMeasuredMetricsThatItNeedsOnce) {
 
 TEST(ObjectiveSet, ChecksComputedConstraintsWithTheirBoundsIncluded) {
   const ObjectiveSet set = parse("[{minimize: flops}]", "[{parameters: [10, 20]}, {latency_ms: [0, 0]}]");
-  EXPECT_FALSE(set.feasible(cost_of(9, 1)));
-  EXPECT_TRUE(set.feasible(cost_of(10, 1)));
-  EXPECT_TRUE(set.feasible(cost_of(20, 1)));
-  EXPECT_FALSE(set.feasible(cost_of(21, 1)));
+  EXPECT_FALSE(set.feasible(architecture_of(9, 1)));
+  EXPECT_TRUE(set.feasible(architecture_of(10, 1)));
+  EXPECT_TRUE(set.feasible(architecture_of(20, 1)));
+  EXPECT_FALSE(set.feasible(architecture_of(21, 1)));
 }
 
 TEST(ObjectiveSet, GivesValuesInTheUsersSenseAndMinimized) {

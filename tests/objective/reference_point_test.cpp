@@ -49,7 +49,7 @@ std::vector<double> costs(const std::string& metric) {
   const space::SearchSpace space = cnn_space();
   std::vector<double> values;
   for (std::int64_t i = 0; i < space.genotype_count(); ++i) {
-    values.push_back(computed_metric(space.build(space.genotype_at(i)).cost, metric));
+    values.push_back(computed_metric(space.build(space.genotype_at(i)), metric));
   }
   return values;
 }
@@ -87,6 +87,43 @@ TEST(ReferencePoint, OfACostHasAnIdealOfATenthOfTheSmallestOneOnALogarithmicScal
   EXPECT_EQ(completed("[{maximize: flops}]").ideal, largest("flops"));
   EXPECT_EQ(completed("[{maximize: flops, reference: 0}]").scale, Scale::kLinear) << "0 has no logarithm";
   EXPECT_EQ(completed("[{maximize: validation_accuracy}]").scale, Scale::kLinear);
+}
+
+/// The objective, whose metric an expression of a = 1, 2, 4 gives.
+Objective given(const std::string& objective, const std::string& expression,
+                const std::string& constraints = "[]") {
+  const ConfigNode list = config_from_yaml("[{" + objective + "}]", "run.yaml", "objectives");
+  const ConfigNode bounds = config_from_yaml(constraints, "run.yaml", "constraints");
+  const ConfigNode source = config_from_yaml(expression, "run.yaml", "command.metrics.size.is");
+  ObjectiveSet set = ObjectiveSet::parse(list, &bounds, {}, false, {{.name = "size", .computed = true}});
+  set.complete_references(
+      space::SearchSpace::parse(config_from_yaml("parameters: {a: {choice: [1, 2, 4]}}", "run.yaml", "space"),
+                                {}, {}, {{"size", source}}));
+  return set.objectives().front();
+}
+
+TEST(ReferencePoint, OfAGivenMetricIsThatOfACost) {
+  const Objective size = given("minimize: size", "$a * 10");
+  EXPECT_EQ(size.scale, Scale::kLog);
+  EXPECT_EQ(size.reference, 40);
+  EXPECT_EQ(size.ideal, 1);
+  EXPECT_EQ(given("minimize: size", "$a * 10", "[{size: [0, 20]}]").reference, 20);
+  EXPECT_EQ(given("maximize: size", "$a * 10").ideal, 40);
+  EXPECT_EQ(given("minimize: size, scale: linear", "$a * 10").ideal, 10) << "the smallest one";
+}
+
+TEST(ReferencePoint, OfAGivenMetricThatMayBeZeroIsOnALinearScale) {
+  const Objective size = given("minimize: size", "$a - 2");
+  EXPECT_EQ(size.scale, Scale::kLinear);
+  EXPECT_EQ(size.reference, 2);
+  EXPECT_EQ(size.ideal, -1);
+  EXPECT_EQ(normalized(size, -1), 0);
+  EXPECT_EQ(normalized(size, 0.5), 0.5);
+  EXPECT_EQ(given("maximize: size", "-$a").ideal, -1);
+  EXPECT_EQ(given("maximize: size", "-$a").reference, -4);
+  EXPECT_EQ(given("minimize: size, scale: log", "$a - 2").ideal, 0.2) << "as it was asked for";
+  EXPECT_EQ(given("minimize: size, scale: log", "-$a").reference, std::nullopt);
+  EXPECT_EQ(given("minimize: size", "$a * 0").ideal, std::nullopt) << "a single value";
 }
 
 TEST(ReferencePoint, OfAMeasuredMetricOnALogarithmicScaleIsAboveZero) {

@@ -16,6 +16,10 @@ def noisy(depth, lr):
     return {"score": lr * depth + random.Random(skyline.trial.seed).uniform(0, 0.2), "size": depth}
 
 
+def one_score(lr, depth):
+    return lr * depth / 2
+
+
 def one_number(depth, lr=0.5):
     return depth / 10
 

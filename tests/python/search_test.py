@@ -20,6 +20,10 @@ from skyline._files import read_json
 from skyline._progress import Progress
 
 
+ASKED = ("import json, os, sys; open(os.environ['SKYLINE_REPORT_FILE'], 'w').write("
+         "json.dumps(dict(result=dict(board=int(sys.argv[1])))) + chr(10))")
+
+
 class Search(PackageCase):
     def test_a_plain_function_has_the_same_canonical_journal_on_any_number_of_ranks(self):
         runs = [skyline.search(SPACE, functions.product, trials=8, ranks=ranks, folder=f"{self.name()}.{ranks}", **SETTINGS)
@@ -30,6 +34,37 @@ class Search(PackageCase):
         self.assertEqual(journals[0], journals[2])
         best = runs[1].front_rows[0]
         self.assertEqual((best["score"], best["size"], best["phase"]), (best["lr"] * best["depth"], best["depth"], "search"))
+
+    def test_no_trial_is_outside_of_a_bound_on_what_an_expression_gives(self):
+        run = skyline.search(SPACE, functions.one_score, trials=20, folder=self.name(), maximize="score", minimize="area",
+                             metrics={"score": {"range": [0, 2]}, "area": {"is": "$depth * $lr", "unit": "m2"},
+                                      "half": {"is": "$depth / 2"}},
+                             constraints=[{"half": [0, 1.5]}], quiet=True).wait()
+        self.assertEqual(len(run.rows), 9, "three depths, three rates")
+        for row in run.rows:
+            self.assertLessEqual(row["depth"], 3)
+            self.assertEqual((row["half"], row["area"]), (row["depth"] / 2, round(row["depth"] * row["lr"], 9)))
+        self.assertEqual(list(run.front_rows[0])[:5], ["trial", "lr", "depth", "score", "area"])
+
+    def test_a_search_of_expressions_trains_nothing(self):
+        run = skyline.search({"a": range(1, 9), "b": range(1, 9)}, maximize="area", minimize="edge", folder=self.name(), quiet=True,
+                             metrics={"area": {"is": "$a * $b"}, "edge": {"is": "2 * ($a + $b)"}},
+                             search={"algorithm": "exhaustive"}).wait()
+        self.assertEqual(len(run.rows), 64)
+        for row in run.front_rows:
+            self.assertLessEqual(abs(row["a"] - row["b"]), 1)
+            self.assertEqual(row["area"], row["a"] * row["b"])
+        with self.assertRaisesRegex(skyline.Error, "metrics: without a function or a program they are expressions"):
+            skyline.search({"a": [1, 2]}, maximize="area", folder=self.name(), metrics={"area": {"range": [0, 1]}})
+
+    def test_a_program_is_asked_before_a_trial(self):
+        metrics = {"score": {"range": [0, 2]}, "board": {"run": [sys.executable, "-c", ASKED, "{depth}"], "better": "lower",
+                                                         "when": "before"}}
+        run = skyline.search(SPACE, functions.one_score, trials=4, folder=self.name(), maximize="score", metrics=metrics,
+                             constraints=[{"board": [0, 2]}], quiet=True).wait()
+        self.assertEqual(len([row for row in run.rows if row["status"] == "ok"]), 4)
+        for row in run.rows:
+            self.assertEqual(row["status"], "ok" if row["depth"] <= 2 else "outside")
 
     def test_the_front_has_the_means_of_repeats(self):
         run = skyline.search(SPACE, functions.noisy, trials=16, folder=self.name(), search={"repeats": 2}, **SETTINGS).wait()

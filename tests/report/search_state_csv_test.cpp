@@ -181,7 +181,7 @@ std::string clash_of(const std::string& first, const std::string& second, bool h
       testing::config_from_yaml("[maximize: " + first + ", minimize: " + second + "]", "run.yaml",
                                 "objectives"),
       nullptr, metrics, false);
-  const auto clash = find_column_clash(space, objectives, metrics, has_full, has_repeats);
+  const auto clash = find_column_clash(objectives, metrics, has_full, has_repeats);
   if (!clash) return "";
   return clash->metric + " " + clash->column + (clash->is_of_full_trainings ? " full" : " repeats");
 }

@@ -77,7 +77,7 @@ TEST(Evolutions, ProposeNothingTwiceAndNothingInfeasibleAndNoChildrenOfFailures)
       std::set<space::ArchId> seen;
       for (const CommittedTrial& trial : committed) {
         EXPECT_TRUE(seen.insert(trial.trial.architecture().id).second) << name;
-        EXPECT_TRUE(objectives.feasible(trial.trial.architecture().cost)) << name;
+        EXPECT_TRUE(objectives.feasible(trial.trial.architecture())) << name;
         for (const trial::TrialNumber parent : trial.trial.proposal.parents) {
           EXPECT_LE(parent + 8, trial.trial.number) << name;
           EXPECT_TRUE(objectives.minimized(committed[parent])) << name << ": a child of a failed trial";

@@ -44,7 +44,7 @@ std::vector<space::ArchId> valid_ids(const space::SearchSpace& space,
     try {
       const space::Architecture architecture = space.build(space.genotype_at(number));
       const bool is_new = std::find(ids.begin(), ids.end(), architecture.id) == ids.end();
-      if (is_new && objectives.feasible(architecture.cost)) ids.push_back(architecture.id);
+      if (is_new && objectives.feasible(architecture)) ids.push_back(architecture.id);
     } catch (const UserError&) {
       continue;
     }
@@ -137,7 +137,7 @@ TEST(RandomSearch, ProposesAHundredValidArchitecturesByDefault) {
   const std::vector<space::ArchId> ids = ids_of(committed);
   EXPECT_EQ(std::set<space::ArchId>(ids.begin(), ids.end()).size(), 100U);
   for (const CommittedTrial& trial : committed) {
-    EXPECT_TRUE(archai_objectives().feasible(trial.trial.architecture().cost));
+    EXPECT_TRUE(archai_objectives().feasible(trial.trial.architecture()));
   }
   EXPECT_EQ(searcher->finish_reason(), "100 trials done");
 }
@@ -343,7 +343,7 @@ TEST(Searchers, FindTheFewArchitecturesThatMeetTheConstraints) {
   const std::vector<space::ArchId> ids = ids_of(committed);
   EXPECT_EQ(std::set<space::ArchId>(ids.begin(), ids.end()).size(), 20U);
   for (const CommittedTrial& trial : committed) {
-    EXPECT_TRUE(objectives.feasible(trial.trial.architecture().cost));
+    EXPECT_TRUE(objectives.feasible(trial.trial.architecture()));
   }
 }
 

@@ -65,12 +65,19 @@ struct ModelFiles {
   std::filesystem::path weights = {};  // safetensors
 };
 
+/// A constraint on a measured metric.
+struct MetricBound {
+  std::string metric;
+  trial::MetricRange range;
+};
+
 /// The services of a run for its evaluator.
 struct EvaluatorServices {
   std::shared_ptr<const store::Dataset> dataset;  // nullptr if the configuration gives only a shape
   store::SplitIndices split;                      // split of its training set; empty without a data set
   Normalization normalization = Normalization::kStandard;
   std::vector<std::string> wanted = {};  // metrics that objectives and constraints use
+  std::vector<MetricBound> bounds = {};  // constraints of the search on what is measured
   Ranks* ranks = nullptr;                // nullptr if this process is not in a job, and only predicts costs
   trial::Place place = {};               // place of this rank
   bool evaluates = true;                 // whether this rank evaluates; otherwise it only predicts costs

@@ -12,8 +12,9 @@
 #include <vector>
 
 namespace skyline::space {
+class Architecture;
 class SearchSpace;
-}
+}  // namespace skyline::space
 
 namespace skyline::objective {
 
@@ -23,8 +24,8 @@ enum class Scale { kLinear, kLog };
 /// Returns `linear` or `log`, as in the configuration.
 std::string to_text(Scale scale);
 
-/// A number to minimize or maximize. Computed ones (the members of space::Cost) depend only on the network
-/// and cost nothing; the others are measured by the evaluator.
+/// A number to minimize or maximize. Computed ones are known before a training: the members of space::Cost,
+/// and metrics that expressions give. The others are measured by the evaluator.
 struct Objective {
   std::string metric;
   Sense sense = Sense::kMinimize;
@@ -35,6 +36,7 @@ struct Objective {
   std::optional<double> reference = {};  // the worst value that is counted
   std::optional<double> ideal = {};      // the best possible value
   Scale scale = Scale::kLinear;          // both ends of a logarithmic one are above 0
+  bool states_scale = false;             // whether the configuration states it
 };
 
 /// Returns where a value, in the user's sense, lies between the ends of its objective: 0 at the ideal and
@@ -68,12 +70,15 @@ std::string to_text(const trial::MetricRange& range);
 ValueDescription objectives_format(const std::vector<std::string>& measured, bool others);
 ValueDescription constraints_format(const std::vector<std::string>& measured, bool others);
 
-/// Returns the descriptions of the metrics that are computed from the network, if there is one. The reference
-/// stays valid; any thread may use it.
-const std::vector<trial::Metric>& computed_metrics();
-std::vector<std::string> computed_metric_names();
-/// Returns a computed metric of a network. @throws InternalError for a metric that is not computed
-double computed_metric(const space::Cost& cost, std::string_view metric);
+/// Returns the descriptions of the costs of networks, the metrics that every space with a network has. The
+/// reference stays valid; any thread may use it.
+const std::vector<trial::Metric>& cost_metrics();
+std::vector<std::string> cost_metric_names();
+/// Returns a computed metric of an architecture: one that an expression gives, or a cost of its network.
+/// Returns nullopt for a metric that is not computed.
+std::optional<double> find_computed(const space::Architecture& architecture, std::string_view metric);
+/// Returns the same. @throws InternalError for a metric that is not computed
+double computed_metric(const space::Architecture& architecture, std::string_view metric);
 
 /// The objectives and constraints that guide a search, of metrics that every trial has. of_full_trainings()
 /// returns the set with those that only full trainings measure as well. Immutable, so any thread may use it.
@@ -83,16 +88,19 @@ class ObjectiveSet {
   /// `scale`) and `constraints` (list of {NAME: [low, high]}; may be null). `measured` are the metrics of the
   /// evaluator. Afterwards an objective's reference and ideal are known if the configuration, a constraint or
   /// the metric's description states them.
-  /// @param has_network  whether the space has networks; otherwise nothing is computed, and the evaluator may
-  ///                     measure metrics with the names of computed ones
+  /// @param has_network  whether the space has networks; otherwise there are no costs, and other metrics may
+  ///                     have the names of costs
+  /// @param given        descriptions of the metrics that expressions give
   /// @throws UserError, e.g. for an unknown metric ("did you mean"), one of the test set, no objective that
   ///         every trial has, low > high, a bound that no value of the metric can have
   static ObjectiveSet parse(const ConfigNode& objectives, const ConfigNode* constraints,
-                            const std::vector<trial::Metric>& measured, bool has_network = true);
+                            const std::vector<trial::Metric>& measured, bool has_network = true,
+                            const std::vector<trial::Metric>& given = {});
 
-  /// Fills in references and ideals of computed objectives that depend on the costs in a sample of the space
+  /// Fills in references and ideals of computed objectives that depend on the values in a sample of the space
   /// (always the same one): the largest one, or the bound if that is smaller, and on a logarithmic scale a
-  /// tenth of the smallest one above 0. Stated values stay.
+  /// tenth of the smallest one above 0. Stated values stay. Where expressions give values of 0 and below, and
+  /// no scale is stated, it becomes linear, from the smallest to the largest one.
   void complete_references(const space::SearchSpace& space);
   /// Returns whether each objective has a reference and an ideal, so that fronts have a volume.
   bool has_volume() const;
@@ -107,11 +115,14 @@ class ObjectiveSet {
 
   const std::vector<Objective>& objectives() const { return objectives_; }
   const std::vector<Constraint>& constraints() const { return constraints_; }
+  /// Returns the descriptions of all computed metrics: those that expressions give, in their order, then the
+  /// costs of networks if the space has some. An objective says which direction of a given one is better.
+  const std::vector<trial::Metric>& computed() const { return computed_; }
   /// Returns the names of measured metrics that an objective or a constraint needs.
   std::vector<std::string> measured_needed() const;
 
-  /// Returns whether a network of this cost meets every computed constraint.
-  bool feasible(const space::Cost& cost) const;
+  /// Returns whether an architecture meets every computed constraint.
+  bool feasible(const space::Architecture& architecture) const;
   /// Returns the objective values in the user's sense, [num_objectives]. Returns nullopt if the trial failed,
   /// a needed metric is NaN, or a measured constraint is not met; such trials are never on the front and
   /// never parents.
@@ -124,6 +135,7 @@ class ObjectiveSet {
 
   std::vector<Objective> objectives_;
   std::vector<Constraint> constraints_;
+  std::vector<trial::Metric> computed_;
   std::shared_ptr<const ObjectiveSet> full_;  // objectives of full trainings; nullptr if they are the same
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "skyline/core/error.hpp"
 #include "skyline/core/random.hpp"
 #include "skyline/objective/objective_set.hpp"
 #include "skyline/space/search_space.hpp"
@@ -17,6 +18,12 @@
 namespace skyline::search {
 
 using ArchitecturePointer = std::shared_ptr<const space::Architecture>;
+
+/// Says that no architecture of a space meets the constraints, as far as one was looked for.
+class NoValidArchitecture : public UserError {
+ public:
+  using UserError::UserError;
+};
 
 /// The architectures that an algorithm may still propose: they can be built, meet the computed constraints
 /// and were not proposed before. All algorithms use it, so that none repeats an architecture, trains an
@@ -40,7 +47,8 @@ class CandidatePool {
 
   /// @param before_attempt  called before each attempt to build a network; it may throw to leave a long draw,
   ///                        and the pool is of no use afterwards
-  /// @throws UserError if the space has no candidate, with the number of rejected genotypes for each reason
+  /// @throws NoValidArchitecture if the space has no candidate, with the number of rejected genotypes for
+  /// each reason
   CandidatePool(space::SearchSpace space, objective::ObjectiveSet objectives,
                 const trial::Budget& budget = {}, std::function<void()> before_attempt = {});
 

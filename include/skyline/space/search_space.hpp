@@ -7,9 +7,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -44,6 +46,15 @@ enum class ConditionRules {
   kExact
 };
 
+/// A metric that an expression gives before any training: of the parameters and of the network's costs.
+struct GivenExpression {
+  std::string name;
+  ConfigNode source;  // scalar with the expression
+  // The ends of the values that it may have, both included.
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+};
+
 struct ParsedSpace;
 struct BuildAttempt;
 
@@ -57,6 +68,8 @@ class Architecture {
   struct Parts {
     Network network;                           // without layers if the space has no network
     std::vector<TrainingValue> training = {};  // the same keys for all genotypes; often none
+    /// Lines with the parameters on which a given metric alone depends. They are part of the id.
+    std::string beyond = {};
   };
 
   Architecture() = default;
@@ -66,11 +79,15 @@ class Architecture {
 
   ArchId id{};
   Genotype genotype;
-  std::vector<bool> used;  // used[p]: network or training depend on parameter p; all, without a network
-  Cost cost;               // cost of the network; zeros without one
+  // used[p]: network, training or a given metric depend on parameter p; all, without a network
+  std::vector<bool> used;
+  Cost cost;  // cost of the network; zeros without one
 
   /// Returns whether there is a network: not in a space of parameters alone.
   bool has_network() const;
+  /// Returns the value of a metric that an expression gives, or nullopt if the space has none of this name.
+  /// It builds no network.
+  std::optional<double> given(std::string_view metric) const;
   /// Returns the number of layers of the network, 0 without one. It may build the network.
   std::size_t layer_count() const { return has_network() ? network().layers.size() : 0; }
 
@@ -115,16 +132,19 @@ class SearchSpace {
   /// @param training  values of the evaluator's section that come from parameters of the space, e.g. `$lr`,
   /// or
   ///                  a section whose word does: `{$optimizer: {learning_rate: $lr}}`
+  /// @param given     metrics that expressions give; a genotype for which one has no value is invalid
   /// @throws UserError with source positions, e.g. for an empty choice, an unknown layer or a misspelt key
   static SearchSpace parse(const ConfigNode& section, const DataShape& data,
-                           const std::vector<ConfigNode>& training = {});
+                           const std::vector<ConfigNode>& training = {},
+                           const std::vector<GivenExpression>& given = {});
   /// Reads the section of a run that is only read, not continued. Layers of kinds that this program does not
   /// have are kept as they are written; a space with such layers builds no network.
   /// @param rules  those by which the run began
   /// @throws UserError like parse
   static SearchSpace read(const ConfigNode& section, const DataShape& data,
                           const std::vector<ConfigNode>& training = {},
-                          ConditionRules rules = ConditionRules::kExact);
+                          ConditionRules rules = ConditionRules::kExact,
+                          const std::vector<GivenExpression>& given = {});
 
   /// Returns whether its genotypes build networks; otherwise the space has parameters alone.
   bool has_network() const;
@@ -137,6 +157,9 @@ class SearchSpace {
   /// misses its end.
   const std::vector<std::string>& warnings() const;
   const std::vector<Parameter>& parameters() const;
+  /// Returns the names of the metrics that expressions give, in their order. The views are valid as long as
+  /// the space or a copy of it.
+  std::vector<std::string_view> given() const;
   const DataShape& data() const;
   /// Returns the number of genotypes (not architectures): the product of the numbers of values, below 2^63.
   std::int64_t genotype_count() const;
@@ -189,8 +212,8 @@ class SearchSpace {
 
  private:
   static SearchSpace parse(const ConfigNode& section, const DataShape& data,
-                           const std::vector<ConfigNode>& training, bool admits_missing_kinds,
-                           ConditionRules rules);
+                           const std::vector<ConfigNode>& training, const std::vector<GivenExpression>& given,
+                           bool admits_missing_kinds, ConditionRules rules);
   void check_some_network_builds() const;
   std::shared_ptr<const ParsedSpace> state_;
 };

@@ -177,16 +177,18 @@ struct Trial {
   const Inherit* inherits() const { return inherit_of(proposal.start); }
 };
 
-/// kProgram: a user's own program failed by itself, as it would at each try. The last two are no results,
-/// like kStopped, and in no journal: the trial is tried again. kStorage: the storage of a host failed it.
-/// kFilledStorage: it met a full disk of which it had most for itself; it is tried again while no other trial
-/// trains, and if it is so once more, that is a kProgram.
+/// kProgram: a user's own program failed by itself, as it would at each try. kOutside: a program that was
+/// asked before the training measured what a constraint forbids, so nothing was trained. The last two are no
+/// results, like kStopped, and in no journal: the trial is tried again. kStorage: the storage of a host
+/// failed it. kFilledStorage: it met a full disk of which it had most for itself; it is tried again while no
+/// other trial trains, and if it is so once more, that is a kProgram.
 enum class FailureKind : std::uint8_t {
   kDiverged,
   kOutOfMemory,
   kException,
   kStopped,
   kProgram,
+  kOutside,
   kStorage,
   kFilledStorage
 };
@@ -207,6 +209,11 @@ struct Measurements {
 
 /// The outcome of a trial. A failure is a value; a failed trial is never on the front.
 using Outcome = std::variant<Measurements, Failure>;
+/// Returns whether nothing was trained because of what was asked before the training.
+inline bool is_outside(const Outcome& outcome) {
+  const auto* failure = std::get_if<Failure>(&outcome);
+  return failure != nullptr && failure->kind == FailureKind::kOutside;
+}
 
 /// Times of a trial, and the place where it ran. They are never part of the canonical journal.
 struct TrialTiming {

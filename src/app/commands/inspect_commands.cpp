@@ -65,7 +65,7 @@ void print_groups(const RunConfig& config) {
       trial.proposal.architecture =
           std::make_shared<const space::Architecture>(config.space.build(config.space.sample(random)));
       trial.proposal.budget.epochs = config.evaluator.needs.epochs;
-      if (config.objectives.feasible(trial.architecture().cost)) ++trials[evaluator->members_for(trial)];
+      if (config.objectives.feasible(trial.architecture())) ++trials[evaluator->members_for(trial)];
     } catch (const UserError&) {  // a genotype without a network
     }
   }

@@ -14,6 +14,7 @@
 #include "app/models/selected_model.hpp"
 #include "core/log.hpp"
 #include "core/text/wording.hpp"
+#include "report/files/trial_results.hpp"
 #include "report/files/trials_json.hpp"
 #include "report/text/text_table.hpp"
 #include "train/loading/load_training.hpp"
@@ -23,6 +24,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -153,9 +155,15 @@ std::vector<ShownNetwork> chosen_networks(const ShowArguments& arguments, const 
 
 std::string text_of(const ShownNetwork& shown, const RunConfig& config) {
   const space::Architecture& architecture = shown.architecture;
+  std::string given;
+  for (const std::string_view name : config.space.given()) {
+    const trial::Metric metric = report::described(name, {}, config.objectives.computed());
+    given += metric.name + ": " + report::metric_text(metric, architecture.given(name).value()) + "\n";
+  }
   return "architecture " + space::to_text(architecture.id) + ": " +
          config.space.describe(architecture.genotype) + "\n" + table_of(architecture.network()) +
-         "peak activation bytes: " + report::si_text(double(architecture.cost.peak_activation_bytes)) + "\n";
+         "peak activation bytes: " + report::si_text(double(architecture.cost.peak_activation_bytes)) + "\n" +
+         given;
 }
 
 /// Returns an untrained network as `skyline export` writes a trained one.

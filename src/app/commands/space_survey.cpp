@@ -102,10 +102,9 @@ class Surveyor {
 
 void Surveyor::note_valid(const space::Architecture& architecture) {
   survey_.architectures.insert(architecture.id);
-  if (!architecture.has_network()) return;
-  for (const std::string& metric : objective::computed_metric_names()) {
-    const double value = objective::computed_metric(architecture.cost, metric);
-    const auto [range, first] = survey_.costs.try_emplace(metric, SpaceSurvey::CostRange{value, value});
+  for (const trial::Metric& metric : objectives_.computed()) {
+    const double value = objective::computed_metric(architecture, metric.name);
+    const auto [range, first] = survey_.costs.try_emplace(metric.name, SpaceSurvey::CostRange{value, value});
     range->second.least = std::min(range->second.least, value);
     range->second.most = std::max(range->second.most, value);
   }
@@ -126,7 +125,7 @@ std::vector<bool> Surveyor::inspect(const space::Genotype& genotype, GenotypeTal
   }
   for (const objective::Constraint& constraint : objectives_.constraints()) {
     if (!constraint.computed) continue;
-    const double value = objective::computed_metric(architecture.cost, constraint.metric);
+    const double value = objective::computed_metric(architecture, constraint.metric);
     if (value < constraint.low || value > constraint.high) tally.broken[to_text(constraint)] = 1;
   }
   if (tally.broken.empty()) {
@@ -253,9 +252,12 @@ std::string to_text(const SpaceSurvey& survey) {
   for (std::size_t i = 0; i < std::min(reasons.size(), kMostReasons); ++i) {
     const bool is_excluded = reasons[i].example.find("` does not hold") != std::string::npos ||
                              reasons[i].example.find("` cannot be calculated") != std::string::npos;
+    const bool is_unknown = reasons[i].example.find("` has no value") != std::string::npos;
     text += front + share_text(reasons[i].count, tally.seen) +
-            (is_excluded ? " do not keep `where`, e.g. " : " cannot be built, e.g. ") + reasons[i].example +
-            "\n";
+            (is_excluded  ? " do not keep `where`, e.g. "
+             : is_unknown ? " lack a metric, e.g. "
+                          : " cannot be built, e.g. ") +
+            reasons[i].example + "\n";
   }
   std::vector<std::string> costs;
   for (const auto& [metric, range] : survey.costs) {

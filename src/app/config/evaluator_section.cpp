@@ -1,10 +1,12 @@
 #include "app/config/evaluator_section.hpp"
 
 #include "skyline/core/error.hpp"
+#include "skyline/objective/objective_set.hpp"
 
 #include "core/text/wording.hpp"
 #include "train/loading/training_kind.hpp"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -22,7 +24,38 @@ std::vector<const evaluate::EvaluatorKind*> evaluators_in(const ConfigNode& root
   return found;
 }
 
+bool is_cost(const std::string& metric) {
+  return trial::find_metric(objective::cost_metrics(), metric) != nullptr;
+}
+
+/// Returns whether there are objectives, and all of them and of the constraints name costs of networks.
+bool aims_at_costs(const ConfigNode& root) {
+  const ConfigNode* const objectives = root.find("objectives");
+  const ConfigNode* const constraints = root.find("constraints");
+  if (objectives == nullptr || !objectives->is_list() || objectives->items().empty()) return false;
+  const auto aims_at_cost = [](const ConfigNode& item) {
+    return item.is_map() && std::ranges::any_of(item.entries(), [](const ConfigNode::Entry& entry) {
+             return entry.value.is_scalar() && is_cost(entry.value.as_text());
+           });
+  };
+  const auto bounds_cost = [](const ConfigNode& item) {
+    return item.is_map() && item.entries().size() == 1 && is_cost(item.entries().front().key);
+  };
+  const bool is_bounded = constraints != nullptr && constraints->is_list();
+  return std::ranges::all_of(objectives->items(), aims_at_cost) &&
+         (!is_bounded || std::ranges::all_of(constraints->items(), bounds_cost));
+}
+
 }  // namespace
+
+ConfigNode with_implied_evaluator(ConfigNode root) {
+  const ConfigNode* const space = root.is_map() ? root.find("space") : nullptr;
+  const bool has_network = space != nullptr && space->is_map() && space->find("network") != nullptr;
+  if (!has_network || !evaluators_in(root).empty() || !aims_at_costs(root)) return root;
+  root.set("computed", ConfigNode::make_map({}, root.position()));
+  root.assign_paths();
+  return root;
+}
 
 ChosenEvaluator evaluator_of(const ConfigNode& resolved) {
   const evaluate::EvaluatorKind* kind = named_evaluator(resolved);

@@ -26,6 +26,10 @@ std::optional<ChosenEvaluator> known_evaluator(const ConfigNode& resolved);
 /// none, or several.
 const evaluate::EvaluatorKind* named_evaluator(const ConfigNode& root);
 
+/// Returns a configuration with the evaluator that needs no section: `computed`, if it states none, and all
+/// of its objectives and constraints are costs of networks. Otherwise it stays as it is.
+ConfigNode with_implied_evaluator(ConfigNode root);
+
 /// Returns the part of the evaluator's section to which parameters of the space give values.
 space::SearchedSection searched_section(const ConfigNode& root);
 /// Returns the configuration with the values that the first genotype gives to the evaluator's section.

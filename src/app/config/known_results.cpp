@@ -188,8 +188,7 @@ KnownResults read_known(const ConfigNode& written, const space::SearchSpace& spa
                         const objective::ObjectiveSet& objectives,
                         const std::vector<trial::Metric>& metrics) {
   KnownResults known;
-  const std::vector<std::string> computed =
-      space.has_network() ? objective::computed_metric_names() : std::vector<std::string>();
+  const std::vector<std::string> computed = trial::names_of(objectives.computed());
   (void)search::known_kind().read(written, known.sources);
   for (std::size_t i = 0; i < known.sources.size(); ++i) {
     const ConfigNode& node = written.items()[i];

@@ -35,9 +35,9 @@ std::optional<ConfigNode> place_of(const ConfigNode& metrics, const std::string&
 
 /// Refuses metrics whose columns in search_state.csv would have the names of others.
 void check_columns(const ConfigNode& root, const RunConfig& config) {
-  const auto clash = report::find_column_clash(config.space, config.objectives, config.metrics,
-                                               config.sections.final_training.has_value(),
-                                               search::repeats_of(config.sections.search) > 1);
+  const auto clash =
+      report::find_column_clash(config.objectives, config.metrics, config.sections.final_training.has_value(),
+                                search::repeats_of(config.sections.search) > 1);
   if (!clash) return;
   const ConfigNode& written = config.evaluator.written;
   const ConfigNode* const metrics = written.is_map() ? written.find("metrics") : nullptr;
@@ -62,6 +62,15 @@ bool states_better(const ConfigNode& metrics, const std::string& name) {
   return own != nullptr && own->is_map() && own->find("better") != nullptr;
 }
 
+/// Returns the description of a metric in a configuration, unless it is a cost of networks; nullopt for one
+/// that an expression gives and that has no direction of its own.
+std::optional<trial::Metric> described(const RunConfig& config, const std::string& name) {
+  const auto given = std::ranges::find(config.given, name, &trial::GivenMetric::name);
+  if (given != config.given.end() && given->better) return given->description();
+  const trial::Metric* const measured = trial::find_metric(config.metrics, name);
+  return measured == nullptr ? std::nullopt : std::optional(*measured);
+}
+
 /// Refuses objectives that lead to the worse end of a metric.
 void check_senses(const ConfigNode& root, const RunConfig& config) {
   const ConfigNode& written = config.evaluator.written;
@@ -70,9 +79,9 @@ void check_senses(const ConfigNode& root, const RunConfig& config) {
     for (const auto& [sense, wanted] :
          {std::pair{"maximize", Better::kHigher}, std::pair{"minimize", Better::kLower}}) {
       const ConfigNode* const name = item.find(sense);
-      const trial::Metric* const metric =
-          name == nullptr ? nullptr : trial::find_metric(config.metrics, name->as_text());
-      if (metric == nullptr || metric->better == wanted) continue;
+      const std::optional<trial::Metric> metric =
+          name == nullptr ? std::nullopt : described(config, name->as_text());
+      if (!metric || metric->better == wanted) continue;
       const bool is_lower = metric->better == Better::kLower;  // never by default
       if (!is_lower && (metrics == nullptr || !states_better(*metrics, metric->name))) continue;
       name->fail(std::string(is_lower ? "lower" : "higher") + " values of " + in_quotes(metric->name) +

@@ -63,6 +63,12 @@ void check_repeats(const ConfigNode& root, const RunConfig& config) {
       "`search.seeds` repeats the trainings of listed architectures: expected 1");
 }
 
+/// Refuses full trainings where nothing is trained.
+void check_trains(const ConfigNode& root, const RunConfig& config) {
+  if (!config.sections.final_training || config.evaluator.kind->name != "computed") return;
+  root.at("final").fail("nothing is trained, since all objectives are computed: leave the section out");
+}
+
 /// Refuses a refit of what Skyline does not train.
 void check_refit(const ConfigNode& root, const RunConfig& config) {
   if (!config.sections.final_training || !config.sections.final_training->refit) return;
@@ -112,6 +118,15 @@ void write_model(const space::SearchSpace& space, const DataOptions& data,
   }
 }
 
+/// Returns the constraints on measured metrics.
+std::vector<evaluate::MetricBound> bounds_of(const objective::ObjectiveSet& objectives) {
+  std::vector<evaluate::MetricBound> bounds;
+  for (const objective::Constraint& constraint : objectives.constraints()) {
+    if (!constraint.computed) bounds.push_back({constraint.metric, {constraint.low, constraint.high}});
+  }
+  return bounds;
+}
+
 /// How far a data set is checked while a configuration is read.
 enum class DataCheck { kStated, kOpened, kVerified };
 
@@ -156,6 +171,8 @@ ConfigParser::ConfigParser(const ConfigNode& written, std::size_t slots)
 }
 
 RunConfig ConfigParser::parse(DataCheck check) {
+  Mistakes in_section;  // the evaluator's section reports them, too
+  in_section.attempt([&] { config_.given = trial::given_metrics(root_); });
   mistakes_.attempt([&] { read_sections(); });
   mistakes_.attempt([&] { read_data(check); });
   mistakes_.attempt([&] { check_evaluator(); });
@@ -188,6 +205,7 @@ void ConfigParser::read_sections() {
   check_leaves_weights(root_, config_);
   check_search(root_, config_);
   check_repeats(root_, config_);
+  check_trains(root_, config_);
   check_refit(root_, config_);
   check_network();
   if (config_.evaluator.needs.data && config_.sections.data.file.empty()) {
@@ -242,7 +260,8 @@ void ConfigParser::check_evaluator() const {
 void ConfigParser::read_space() {
   const ConfigNode* section = section_in(root_, "space");
   if (section == nullptr || (has_network_ && !data_.shape)) return;
-  config_.space = space::SearchSpace::parse(*section, config_.shape, searched_.counted());
+  config_.space = space::SearchSpace::parse(*section, config_.shape, searched_.counted(),
+                                            trial::expressions_of(config_.given));
 }
 
 /// Checks that the space, the budgets and this machine suit the evaluator's section.
@@ -283,9 +302,9 @@ void ConfigParser::read_objectives(bool knows_metrics) {
   config_.metrics = kind->metrics(knows_metrics ? config_.evaluator.section : ConfigNode(),
                                   data_.targets.value_or(store::TargetKind::kClasses));
   trial::check_metrics(config_.metrics);
-  config_.objectives =
-      objective::ObjectiveSet::parse(*section, section_in(root_, "constraints"), config_.metrics,
-                                     has_network_ || config_.evaluator.needs.network);
+  config_.objectives = objective::ObjectiveSet::parse(
+      *section, section_in(root_, "constraints"), config_.metrics,
+      has_network_ || config_.evaluator.needs.network, trial::descriptions_of(config_.given));
   if (!config_.objectives.has_more_for_full_trainings() || !knows_metrics) return;
   if (!config_.sections.final_training) {
     const objective::ObjectiveSet& all = config_.objectives.of_full_trainings();
@@ -331,11 +350,12 @@ void ConfigParser::resolve() {
 }  // namespace
 
 RunConfig RunConfig::parse(const ConfigNode& written, bool verify_data, std::size_t slots) {
-  return ConfigParser(written, slots).parse(verify_data ? DataCheck::kVerified : DataCheck::kOpened);
+  return ConfigParser(with_implied_evaluator(written), slots)
+      .parse(verify_data ? DataCheck::kVerified : DataCheck::kOpened);
 }
 
 RunConfig RunConfig::read(const ConfigNode& written) {
-  return ConfigParser(written, 1).parse(DataCheck::kStated);
+  return ConfigParser(with_implied_evaluator(written), 1).parse(DataCheck::kStated);
 }
 
 void RunConfig::open_data(const ConfigNode& section) {
@@ -357,8 +377,13 @@ engine::EngineOptions RunConfig::engine_options() const {
 }
 
 std::unique_ptr<search::Searcher> RunConfig::make_searcher(const search::TunerStart& start_tuner) const {
-  return search::make_searcher(sections.search, space, objectives, sections.run.seed,
-                               {evaluator.needs.epochs}, known.results, start_tuner);
+  try {
+    return search::make_searcher(sections.search, space, objectives, sections.run.seed,
+                                 {evaluator.needs.epochs}, known.results, start_tuner);
+  } catch (const search::NoValidArchitecture& problem) {
+    if (const ConfigNode* constraints = resolved.find("constraints")) constraints->fail(problem.what());
+    throw;
+  }
 }
 
 std::vector<search::ArchitecturePointer> RunConfig::draw_valid(std::size_t count) const {
@@ -385,6 +410,7 @@ evaluate::EvaluatorServices RunConfig::services() const {
           .split = split,
           .normalization = sections.data.normalization,
           .wanted = objectives.measured_needed(),
+          .bounds = bounds_of(objectives),
           .memory_bytes = sections.run.memory_bytes,
           .space = space,
           .data_file = file.empty() ? std::filesystem::path() : std::filesystem::absolute(file),

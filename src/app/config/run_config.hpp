@@ -14,6 +14,7 @@
 #include "app/config/known_results.hpp"
 #include "engine/work/engine_options.hpp"
 #include "store/journal/journal.hpp"
+#include "trial/given_metric.hpp"
 
 #include <memory>
 #include <optional>
@@ -30,7 +31,8 @@ struct RunConfig {
   space::DataShape shape;                         // shape of the file's data, or as given
   space::SearchSpace space;
   ChosenEvaluator evaluator;
-  std::vector<trial::Metric> metrics;  // metrics of Measurements::values
+  std::vector<trial::Metric> metrics;     // metrics of Measurements::values
+  std::vector<trial::GivenMetric> given;  // metrics that expressions give, as they are written
   objective::ObjectiveSet objectives;
   KnownResults known;  // empty if the configuration is only read
   /// The tree with all defaults filled in and with the facts about the data set, each value with its place in

@@ -128,7 +128,7 @@ space::Architecture draw_architecture(const RunConfig& config, const GivenChoice
     if (!attempt.architecture) {
       problem = attempt.problem;
       if (gives_all(given, attempt.reads)) break;
-    } else if (config.objectives.feasible(attempt.architecture->cost)) {
+    } else if (config.objectives.feasible(*attempt.architecture)) {
       return std::move(*attempt.architecture);
     } else {
       problem = "its costs break the constraints";

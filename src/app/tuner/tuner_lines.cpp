@@ -49,7 +49,7 @@ template <typename Column>
 void add_value(Json& values, const Column& column, const trial::CommittedTrial& result) {
   const auto& measured = std::get<trial::Measurements>(result.outcome).values;
   const double value = column.computed
-                           ? objective::computed_metric(result.trial.architecture().cost, column.metric)
+                           ? objective::computed_metric(result.trial.architecture(), column.metric)
                            : measured[column.measured_index];
   values[column.metric] = finite_or_null(value);
 }

@@ -31,8 +31,8 @@ void FleetDispatcher::judge(Arrival& arrival, const Submitted& submitted) {
   const auto* failure = std::get_if<trial::Failure>(&arrival.outcome);
   if (failure == nullptr) {
     for (const std::string& host : hosts) records_.succeeded(arrival.trial, host, submitted.failed_tries);
-  } else if (arrival.stopped() || failure->kind == trial::FailureKind::kDiverged || hosts.size() > 1 ||
-             failure->is_of_storage()) {
+  } else if (arrival.stopped() || failure->kind == trial::FailureKind::kDiverged ||
+             failure->kind == trial::FailureKind::kOutside || hosts.size() > 1 || failure->is_of_storage()) {
     return;
   } else {
     records_.failed(arrival.trial, *hosts.begin(), submitted.failing_hosts);

@@ -137,6 +137,30 @@ void check_interpreter(const CommandOptions& options, const ConfigNode& written,
   }
 }
 
+/// Returns whether a metric is asked before the training. @param entry  of `metrics`
+bool is_before(const ConfigNode::Entry& entry) {
+  const ConfigNode* const when = entry.value.is_map() ? entry.value.find("when") : nullptr;
+  return when != nullptr && when->is_scalar() && when->as_text() == "before";
+}
+
+/// Refuses budgets beside a metric that is asked before the training: a trial that is continued was asked.
+/// @param metrics  by name, or a list of such
+void check_not_continued(const ConfigNode* metrics, const SectionPlace& place) {
+  if (metrics == nullptr || place.budgets.empty()) return;
+  for (const ConfigNode& item : metrics->is_list() ? metrics->items() : std::vector<ConfigNode>()) {
+    check_not_continued(&item, place);
+  }
+  if (metrics->is_map() && std::ranges::any_of(metrics->entries(), is_before))
+    place.budgets_from->fail("a metric with `when: before` needs trials that are not continued");
+}
+
+/// Returns the names of what there is before a training.
+PlaceholderNames known_before(PlaceholderNames names) {
+  names.later = {"folder", "onnx", "pytorch", "weights"};
+  for (const std::string& later : names.later) std::erase(names.of_trial, later);
+  return names;
+}
+
 /// Checks the program of each measured metric. @param metrics  by name, or a list of such
 void check_metrics(const ConfigNode* metrics, const PlaceholderNames& names, const std::string& path,
                    bool is_first = true) {
@@ -146,7 +170,8 @@ void check_metrics(const ConfigNode* metrics, const PlaceholderNames& names, con
   }
   for (const ConfigNode::Entry& entry :
        metrics->is_map() ? metrics->entries() : std::vector<ConfigNode::Entry>()) {
-    if (entry.value.is_map()) check_arguments(entry.value.find("run"), names, path, is_first);
+    if (!entry.value.is_map()) continue;
+    check_arguments(entry.value.find("run"), is_before(entry) ? known_before(names) : names, path, is_first);
   }
 }
 
@@ -265,6 +290,7 @@ void check_command_section(const ConfigNode& written, const SectionPlace& place)
   mistakes.attempt([&] { check_interpreter(options, written, path); });
   mistakes.attempt([&] { check_arguments(written.find("prepare"), of_prepare, path); });
   mistakes.attempt([&] { check_metrics(written.find("metrics"), of_run, path, is_first); });
+  mistakes.attempt([&] { check_not_continued(written.find("metrics"), place); });
   mistakes.attempt([&] { check_parameters(written, place); });
   mistakes.attempt([&] { check_epochs(written, place); });
   mistakes.attempt([&] { check_values(place); });
@@ -284,6 +310,7 @@ void check_measured_section(const ConfigNode& written, const SectionPlace& place
                  .parameters = names_of(place.space.parameters()),
                  .nullable = nullable_of(place.space.parameters())},
                 process_variable("PATH").value_or(""));
+  check_not_continued(metrics, place);
 }
 
 }  // namespace skyline::evaluate

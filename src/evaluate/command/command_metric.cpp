@@ -17,9 +17,32 @@ constexpr double kMostAtOnce = 1'000'000;
 constexpr double kMostMeasurements = 1000;
 constexpr std::array<std::string_view, 4> kOfMeasurements{"timeout", "at_once", "limits", "repeats"};
 
-/// Refuses keys of measurements for a metric that the trainer reports.
+/// Reads `every`, `full` or `before`.
+OptionKind<CommandMetric> when_measured() {
+  using When = trial::Metric::When;
+  const OptionKind<std::size_t> words = word_index({"every", "full", "before"});
+  OptionKind<CommandMetric> kind{words};
+  kind.read = [words](const ConfigNode& node, CommandMetric& metric) {
+    std::size_t word = 0;
+    if (!words.read(node, word)) return false;
+    metric.when = word == 1 ? When::kFullTraining : When::kEveryTrial;
+    metric.is_before = word == 2;
+    return true;
+  };
+  kind.write = [words](const CommandMetric& metric) {
+    return words.write(metric.is_before ? 2 : metric.when == When::kFullTraining ? 1 : 0);
+  };
+  return kind;
+}
+
+/// Refuses keys of measurements for a metric that the trainer reports, and those of a program that is asked
+/// before the training for others.
 void check_metric(const CommandMetric& metric, const ConfigNode& section) {
-  if (metric.is_measured() || !section.is_map()) return;
+  if (!section.is_map()) return;
+  if (metric.is_before && !metric.is_measured())
+    section.at("when").fail("needs `run`, the program that is asked before the training");
+  if (metric.is_exact && !metric.is_before) section.at("exact").fail("needs `when: before`");
+  if (metric.is_measured()) return;
   for (const std::string_view key : kOfMeasurements) {
     if (const ConfigNode* given = section.find(key)) {
       given->fail("needs `run`, the program that measures the metric");
@@ -29,10 +52,12 @@ void check_metric(const CommandMetric& metric, const ConfigNode& section) {
 
 /// Writes a metric, without keys that it cannot have, and as before there were `repeats` where it has none.
 ConfigNode complete_section(const CommandMetric& metric) {
+  if (metric.given) return trial::GivenMetric::table().to_config(*metric.given);
   const ConfigNode complete = CommandMetric::table().to_config(metric);
   std::vector<ConfigNode::Entry> entries = complete.entries();
   std::erase_if(entries, [&](const ConfigNode::Entry& entry) {
     if (entry.key == "repeats" && metric.measurements == 1) return true;
+    if (entry.key == "exact" && !metric.is_before) return true;
     return !metric.is_measured() && std::ranges::find(kOfMeasurements, entry.key) != kOfMeasurements.end();
   });
   return ConfigNode::make_map(std::move(entries), {});
@@ -60,8 +85,12 @@ const OptionTable<CommandMetric>& CommandMetric::table() {
        {"range", &CommandMetric::range, trial::metric_range(),
         "All values that it can have; a trial with another one has failed. Unbounded unless given."},
        {"unit", &CommandMetric::unit, text("a word"), "Its unit, for people."},
-       {"when", &CommandMetric::when, trial::when_measured(),
-        "The trials that have it: every one, or full trainings alone."},
+       {"when", when_measured(),
+        "The trials that have it: every one, or full trainings alone. `before`: every one, and its program is "
+        "asked before the training, which a broken constraint saves."},
+       {"exact", &CommandMetric::is_exact,
+        "Whether a program that is asked before has the same answer for the same trial, so that the run may be "
+        "deterministic."},
        {"run", &CommandMetric::run, argument_vector(),
         "A program and its arguments, with placeholders, that measures it after the training and reports it "
         "(training.md)."},
@@ -81,17 +110,23 @@ const OptionTable<CommandMetric>& CommandMetric::table() {
   return table;
 }
 
-std::vector<trial::Metric> descriptions_of(const std::vector<CommandMetric>& metrics, bool measured) {
+std::vector<trial::Metric> descriptions_of(const std::vector<CommandMetric>& metrics, MetricSource source) {
   std::vector<trial::Metric> descriptions;
   for (const CommandMetric& each : metrics) {
-    if (each.is_measured() != measured) continue;
+    if (each.source() != source) continue;
     trial::Metric& metric = descriptions.emplace_back(each);
-    metric.has_course = !measured && each.when == trial::Metric::When::kEveryTrial;
+    metric.has_course = each.is_reported() && each.when == trial::Metric::When::kEveryTrial;
   }
   return descriptions;
 }
 
 CommandMetric read_command_metric(const ConfigNode& map, const ConfigNode::Entry& entry) {
+  if (trial::is_given(entry)) {
+    trial::GivenMetric given = trial::read_given_metric(map, entry);
+    CommandMetric metric{given.description()};
+    metric.given = std::move(given);
+    return metric;
+  }
   trial::check_metric_name(key_node(map, entry));
   if (!entry.value.is_map()) entry.value.fail_expected(section_text(CommandMetric::table()));
   CommandMetric metric = CommandMetric::table().parse(entry.value);
@@ -101,10 +136,14 @@ CommandMetric read_command_metric(const ConfigNode& map, const ConfigNode::Entry
 
 OptionKind<std::vector<CommandMetric>> metrics_by_name() {
   ConfigNode schema = ConfigNode::make_map({{"type", schema_text("object"), {}}}, {});
-  schema.set("additionalProperties", CommandMetric::table().schema());
+  const auto variants =
+      ConfigNode::make_list({CommandMetric::table().schema(), trial::GivenMetric::table().schema()}, {});
+  schema.set("additionalProperties", ConfigNode::make_map({{"anyOf", variants, {}}}, {}));
   OptionKind<std::vector<CommandMetric>> kind{
       {"metrics by name, e.g. {accuracy: {better: higher, range: [0, 1]}}", schema}};
-  kind.sections = {{"NAME", std::make_shared<const OptionTable<CommandMetric>>(CommandMetric::table())}};
+  kind.sections = {
+      {"NAME", std::make_shared<const OptionTable<CommandMetric>>(CommandMetric::table())},
+      {"GIVEN", std::make_shared<const OptionTable<trial::GivenMetric>>(trial::GivenMetric::table())}};
   kind.read = [](const ConfigNode& node, std::vector<CommandMetric>& metrics) {
     if (!node.is_map() || node.entries().empty()) return false;
     metrics.clear();
@@ -115,7 +154,9 @@ OptionKind<std::vector<CommandMetric>> metrics_by_name() {
   };
   kind.identity = [](const ConfigNode& written) {
     std::vector<ConfigNode::Entry> entries = written.entries();
-    for (ConfigNode::Entry& entry : entries) entry.value = CommandMetric::table().identity(entry.value);
+    for (ConfigNode::Entry& entry : entries) {
+      if (!trial::is_given(entry)) entry.value = CommandMetric::table().identity(entry.value);
+    }
     return ConfigNode::make_map(std::move(entries), written.position());
   };
   kind.write = [](const std::vector<CommandMetric>& metrics) {

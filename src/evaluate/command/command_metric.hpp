@@ -3,6 +3,8 @@
 #include "skyline/core/option_table.hpp"
 #include "skyline/trial/metric.hpp"
 
+#include "trial/given_metric.hpp"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -18,23 +20,33 @@ struct CommandLimits {
   static const OptionTable<CommandLimits>& table();
 };
 
-/// A metric of programs of the user: one that their trainer reports, or one that a program of its own
-/// measures after the training.
+/// The origin of a metric's values: the trainer, a program that measures it after the training, or an
+/// expression, by which it is known before.
+enum class MetricSource { kTrainer, kProgram, kExpression };
+
+/// A metric that a user describes.
 struct CommandMetric : trial::Metric {
   std::vector<std::string> run = {};      // program and arguments that measure it; empty if the trainer does
   std::optional<double> timeout_s = 600;  // limit of one measurement
   std::optional<std::uint32_t> at_once = {};  // most measurements of it at a time, over the whole run
   std::uint32_t measurements = 1;             // measurements per trial, whose median counts
   CommandLimits limits = {};
-  bool is_measured() const { return !run.empty(); }
+  bool is_before = false;                        // whether its program is asked before the training
+  bool is_exact = false;                         // whether that one has the same answer for the same trial
+  std::optional<trial::GivenMetric> given = {};  // the whole description, if an expression gives it
+  MetricSource source() const {
+    if (given) return MetricSource::kExpression;
+    return run.empty() ? MetricSource::kTrainer : MetricSource::kProgram;
+  }
+  bool is_reported() const { return source() == MetricSource::kTrainer; }
+  bool is_measured() const { return source() == MetricSource::kProgram; }
   static const OptionTable<CommandMetric>& table();
 };
 
-/// Returns the descriptions of the metrics that the trainer reports, or of those that have a program of their
-/// own, in their order.
-std::vector<trial::Metric> descriptions_of(const std::vector<CommandMetric>& metrics, bool measured);
+/// Returns the descriptions of the metrics of one origin, in their order.
+std::vector<trial::Metric> descriptions_of(const std::vector<CommandMetric>& metrics, MetricSource source);
 
-/// Reads the entry `accuracy: {better: higher}` of a map. @throws UserError
+/// Reads the entry `accuracy: {better: higher}` or `params: {is: EXPRESSION}` of a map. @throws UserError
 CommandMetric read_command_metric(const ConfigNode& map, const ConfigNode::Entry& entry);
 /// Reads `{accuracy: {better: higher}, phone_ms: {run: [./measure.sh], better: lower}}`.
 OptionKind<std::vector<CommandMetric>> metrics_by_name();

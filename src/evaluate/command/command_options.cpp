@@ -187,8 +187,8 @@ void check_command(const CommandOptions& options, const ConfigNode& section) {
   check_function(options, section);
   check_launch(options, section);
   check_variables(options, section);
-  if (std::ranges::all_of(options.metrics, &CommandMetric::is_measured)) {
-    section.at("metrics").fail("expected a metric that the trainer reports, which has no `run`");
+  if (std::ranges::none_of(options.metrics, &CommandMetric::is_reported)) {
+    section.at("metrics").fail("expected a metric that the trainer reports, which has no `run` and no `is`");
   }
   if (options.log_limit_bytes > kMostLogBytes)
     section.at("log_limit")
@@ -212,7 +212,7 @@ std::vector<std::string> CommandOptions::trainer() const {
   std::vector<std::string> arguments{without_placeholders(interpreter), "-m", "skyline.run_trial",
                                      without_placeholders(*python), "{parameters}"};
   for (const CommandMetric& metric : metrics) {
-    if (!metric.is_measured()) arguments.push_back(metric.name);
+    if (metric.is_reported()) arguments.push_back(metric.name);
   }
   return arguments;
 }
@@ -240,7 +240,8 @@ const OptionTable<CommandOptions>& CommandOptions::table() {
             "After how many trials the process that is forked is replaced by a new one.",
             KeyRule::kMayChange},
            {"metrics", &Options::metrics, metrics_by_name(),
-            "The metrics that it reports, and those that programs of their own measure after it.",
+            "The metrics that it reports, those that programs of their own measure after it, and those that "
+            "expressions give before it.",
             KeyRule::kRequired},
            {"epochs", &Options::epochs, above(0).at_most(kMostEpochs), "Budget of a trial of the search."},
            {"cost", &Options::cost, above(0),
@@ -305,8 +306,8 @@ const OptionTable<CommandOptions>& CommandOptions::table() {
 }
 
 std::vector<trial::Metric> metrics_of(const CommandOptions& options) {
-  std::vector<trial::Metric> metrics = descriptions_of(options.metrics, false);
-  const std::vector<trial::Metric> measured = descriptions_of(options.metrics, true);
+  std::vector<trial::Metric> metrics = descriptions_of(options.metrics, MetricSource::kTrainer);
+  const std::vector<trial::Metric> measured = descriptions_of(options.metrics, MetricSource::kProgram);
   metrics.insert(metrics.end(), measured.begin(), measured.end());
   return metrics;
 }

@@ -75,7 +75,8 @@ FileDescriptor acquire(const MeasurementSemaphore& turns, trial::EvaluationConte
 
 MetricCommands::MetricCommands(const std::vector<CommandMetric>& metrics, const EvaluatorServices& services,
                                std::string section)
-    : run_folder_(services.folder),
+    : bounds_(services.bounds),
+      run_folder_(services.folder),
       host_(services.place.host),
       section_(std::move(section)),
       watch_(services.watch) {
@@ -115,6 +116,37 @@ bool MetricCommands::measures(const trial::Trial& trial) const {
                              [&](const Program& program) { return has_metric(trial, program.metric); });
 }
 
+bool MetricCommands::asks() const {
+  return std::ranges::any_of(programs_, [](const Program& program) { return program.metric.is_before; });
+}
+
+std::variant<EarlyAnswers, Failure> MetricCommands::ask(const trial::Trial& trial,
+                                                        trial::EvaluationContext& context,
+                                                        const MeasuringPlace& place) const {
+  EarlyAnswers answers = run_folder_.empty() ? EarlyAnswers() : read_early_answers(run_folder_, trial);
+  for (const Program& program : programs_) {
+    if (!program.metric.is_before || answers.contains(program.metric.name)) continue;
+    const Measured measured = measure(program, trial, context, place);
+    if (const auto* failure = std::get_if<Failure>(&measured)) return *failure;
+    answers[program.metric.name] = std::get<double>(measured);
+    if (!run_folder_.empty()) write_early_answers(run_folder_, trial, answers);
+  }
+  if (std::optional<Failure> broken = broken_bound(answers)) return *std::move(broken);
+  return answers;
+}
+
+std::optional<Failure> MetricCommands::broken_bound(const EarlyAnswers& answers) const {
+  const auto text = [](double value) { return ConfigNode::make_number(value).as_text(); };
+  for (const MetricBound& bound : bounds_) {
+    const auto answer = answers.find(bound.metric);
+    if (answer == answers.end() || bound.range.holds(answer->second)) continue;
+    return Failure{FailureKind::kOutside, in_quotes(bound.metric) + " is " + text(answer->second) +
+                                              ", and its constraint [" + text(bound.range.low) + ", " +
+                                              text(bound.range.high) + "]"};
+  }
+  return std::nullopt;
+}
+
 trial::Outcome MetricCommands::unmeasured(trial::Outcome trained) const {
   if (auto* const measurements = std::get_if<trial::Measurements>(&trained)) {
     measurements->values.resize(measurements->values.size() + programs_.size(), kNotMeasured);
@@ -123,12 +155,16 @@ trial::Outcome MetricCommands::unmeasured(trial::Outcome trained) const {
 }
 
 trial::Outcome MetricCommands::measured(trial::Outcome trained, const trial::Trial& trial,
-                                        trial::EvaluationContext& context,
-                                        const MeasuringPlace& place) const {
+                                        trial::EvaluationContext& context, const MeasuringPlace& place,
+                                        const EarlyAnswers& answers) const {
   auto* const measurements = std::get_if<trial::Measurements>(&trained);
   if (measurements == nullptr) return trained;
   for (const Program& program : programs_) {
     measurements->values.push_back(kNotMeasured);
+    if (const auto answer = answers.find(program.metric.name); answer != answers.end()) {
+      measurements->values.back() = answer->second;
+      continue;
+    }
     if (!has_metric(trial, program.metric)) continue;
     const Measured measured = measure(program, trial, context, place);
     if (const auto* failure = std::get_if<Failure>(&measured)) return *failure;

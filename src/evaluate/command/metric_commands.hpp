@@ -4,6 +4,7 @@
 #include "skyline/trial/evaluator.hpp"
 
 #include "evaluate/command/command_metric.hpp"
+#include "evaluate/command/early_answers.hpp"
 #include "evaluate/command/measurement_semaphore.hpp"
 #include "evaluate/command/storage_fault.hpp"
 #include "evaluate/process/report_reader.hpp"
@@ -34,7 +35,8 @@ struct MeasuringPlace {
   std::int64_t step = 0;  // last one of the trial's learning curve
 };
 
-/// The programs of the user that measure metrics of trials after the training. Slot threads share it.
+/// The programs of the user that measure metrics of trials after the training, or are asked before it. Slot
+/// threads share it.
 class MetricCommands {
  public:
   /// @param metrics  those without a program are left out
@@ -51,15 +53,24 @@ class MetricCommands {
   bool uses_placeholder(const std::string& name) const;
   /// Returns whether a trial has such a metric.
   bool measures(const trial::Trial& trial) const;
+  /// Returns whether a program is asked before the training.
+  bool asks() const;
+  /// Asks these programs, unless the run's folder has their answers, and records what they say. Returns the
+  /// failure of one of them, or kOutside if an answer breaks a constraint. Call it on member 0 alone.
+  /// @throws as measured()
+  std::variant<EarlyAnswers, trial::Failure> ask(const trial::Trial& trial, trial::EvaluationContext& context,
+                                                 const MeasuringPlace& place) const;
   /// Returns the outcome of a training with NaN for each of these metrics.
   trial::Outcome unmeasured(trial::Outcome trained) const;
   /// Returns the outcome of a training with the values of these metrics after its own ones: NaN where a
   /// search trial does not have a metric. A failure is returned as it is. Runs the programs one after the
   /// other.
+  /// @param answers  of the programs that were asked before
   /// @throws GroupAborted if another member of the trial has failed; Problem if a program could not be
   /// started
   trial::Outcome measured(trial::Outcome trained, const trial::Trial& trial,
-                          trial::EvaluationContext& context, const MeasuringPlace& place) const;
+                          trial::EvaluationContext& context, const MeasuringPlace& place,
+                          const EarlyAnswers& answers) const;
 
  private:
   using Measured = std::variant<double, trial::Failure>;
@@ -74,9 +85,11 @@ class MetricCommands {
                     int turn, trial::EvaluationContext& context, const MeasuringPlace& place) const;
   Measured run(const Program& program, std::uint32_t number, const std::filesystem::path& log, int turn,
                trial::EvaluationContext& context, const MeasuringPlace& place) const;
+  std::optional<trial::Failure> broken_bound(const EarlyAnswers& answers) const;
   void show(const std::string& line) const;
 
   std::vector<Program> programs_;
+  std::vector<MetricBound> bounds_;
   std::filesystem::path run_folder_;
   std::string host_;
   std::string section_;

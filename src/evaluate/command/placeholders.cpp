@@ -40,6 +40,7 @@ bool holds(const std::vector<std::string>& names, const std::string& name) {
 
 /// Returns why a placeholder cannot be used.
 std::string reason_against(const std::string& name, const PlaceholderNames& names) {
+  if (holds(names.later, name)) return "has no value before the training";
   if (name == "parent_folder") return "has no value here: it needs `inherit: true`";
   if (name == "onnx" || name == "pytorch" || name == "weights") {
     return "has no value here: only metrics of the section `training` are measured with trained networks";

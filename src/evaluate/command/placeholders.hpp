@@ -28,6 +28,7 @@ struct PlaceholderNames {
   std::vector<std::string> of_trial = {};    // names that every section has
   std::vector<std::string> of_group = {};    // names in a section whose trials have several processes
   std::vector<std::string> parameters = {};  // parameters of the space
+  std::vector<std::string> later = {};       // names that have a value only after the training
   std::vector<std::string> nullable = {};    // names whose value may be null, which no argument can state
 };
 

@@ -145,6 +145,11 @@ bool is_set_for_trainer(const CommandOptions& options, const std::string& name) 
          });
 }
 
+void wait_for_answers(trial::TrialGroup& group) {
+  std::byte ready{};
+  group.broadcast(std::span(&ready, 1));
+}
+
 trial::Outcome wait_for_members(trial::EvaluationContext& context, trial::Outcome outcome) {
   trial::TrialGroup* const group = context.group();
   if (group == nullptr || std::holds_alternative<Failure>(outcome)) return outcome;

@@ -47,6 +47,10 @@ Variables group_placeholders(CommandLaunch launch, const ProcessPlace& place, co
 /// Returns whether Skyline alone decides about a variable: its value, or that there is none.
 bool is_set_for_trainer(const CommandOptions& options, const std::string& name);
 
+/// Waits until member 0 has asked what must be known before a training. All members call it.
+/// @throws GroupAborted if nothing is trained
+void wait_for_answers(trial::TrialGroup& group);
+
 /// Waits until all members of a trial have come this far, unless this one has failed: then the others hear of
 /// it from the engine. Returns the outcome, or the stop that was asked for meanwhile.
 /// @throws GroupAborted if another member has failed

@@ -263,6 +263,33 @@ void TrialAttempt::show(const ProcessPlan& plan) const {
                        ", folder " + printable(plan.folder.string()));
 }
 
+MeasuringPlace TrialAttempt::measuring_place(const std::vector<int>& processors) {
+  return {placeholders(),     variables(context_.place().devices),
+          processors,         folder_,
+          written_places(),   host_.logs,
+          last_step_of_curve_};
+}
+
+/// Has member 0 ask what must be known before the training; the others wait. Returns why nothing is trained.
+/// @param start  wait for the start of the process, which is interrupted
+/// @throws GroupAborted on the other members if nothing is trained
+std::optional<Failure> TrialAttempt::ask(const std::vector<int>& processors,
+                                         std::optional<trial::TrialWait>& start) {
+  if (!host_.measuring.asks()) return std::nullopt;
+  start.reset();
+  if (leads()) {
+    auto asked = host_.measuring.ask(trial_, context_, measuring_place(processors));
+    if (const auto* failure = std::get_if<Failure>(&asked)) {
+      if (group_ != nullptr) group_->abort(*failure);
+      return *failure;
+    }
+    answers_ = std::get<EarlyAnswers>(std::move(asked));
+  }
+  if (group_ != nullptr) wait_for_answers(*group_);
+  start.emplace(context_, &trial::TrialTiming::setup_s);
+  return std::nullopt;
+}
+
 trial::Outcome TrialAttempt::run() {
   // Until the process runs, the trial's time does not.
   std::optional<trial::TrialWait> start(std::in_place, context_, &trial::TrialTiming::setup_s);
@@ -276,6 +303,7 @@ trial::Outcome TrialAttempt::run() {
   rendezvous_ = exchange_rendezvous();
   if (!starts_process()) {
     start.reset();
+    if (host_.measuring.asks()) wait_for_answers(*group_);
     return wait_for_members(context_, trial::Measurements{});
   }
   const bool starts_all = host_.options.launch != CommandLaunch::kProcess;
@@ -296,6 +324,7 @@ trial::Outcome TrialAttempt::run() {
   ProcessPlan planned = plan();
   planned.processors = share.processors();
   show(planned);
+  if (const std::optional<Failure> failure = ask(planned.processors, start)) return *failure;
   TrainerProcess process(planned, launcher_start());
   std::optional<ProcessEnd> end;
   do {
@@ -314,10 +343,8 @@ trial::Outcome TrialAttempt::run() {
   trial::Outcome outcome = judge(*end);
   keep_log(outcome);
   if (leads()) {
-    outcome =
-        host_.measuring.measured(std::move(outcome), trial_, context_,
-                                 {placeholders(), variables(context_.place().devices), planned.processors,
-                                  folder_, written_places(), host_.logs, last_step_of_curve_});
+    outcome = host_.measuring.measured(std::move(outcome), trial_, context_,
+                                       measuring_place(planned.processors), answers_);
     if (std::holds_alternative<trial::Measurements>(outcome)) {
       if (auto excess = excess_of_folder()) outcome = *std::move(excess);
     }

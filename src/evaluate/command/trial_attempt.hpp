@@ -71,6 +71,9 @@ class TrialAttempt {
   Rendezvous exchange_rendezvous() const;
   Variables variables(const std::vector<std::string>& devices) const;
   ProcessPlan plan() const;
+  MeasuringPlace measuring_place(const std::vector<int>& processors);
+  std::optional<trial::Failure> ask(const std::vector<int>& processors,
+                                    std::optional<trial::TrialWait>& start);
   LauncherStart launcher_start();
   std::vector<std::string> arguments(const Variables& values) const;
   std::vector<std::string> nested_mpirun(const std::vector<std::string>& arguments) const;
@@ -97,6 +100,7 @@ class TrialAttempt {
   std::optional<TakenPort> port_;
   Rendezvous rendezvous_;
   std::int64_t last_step_of_curve_ = 0;
+  EarlyAnswers answers_;  // answers from before the training, on member 0
   ReportReader reports_;
   std::filesystem::path log_;
   std::optional<trial::Failure> ended_by_;  // why this member has ended its process itself

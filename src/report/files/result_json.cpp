@@ -73,8 +73,10 @@ Json cells_json(const std::vector<trial::Cell>& cells, trial::Cell::Topic topic)
     if (cell.topic != topic) continue;
     const auto value = [&]<typename Value>(const Value& of) -> Json {
       if constexpr (std::is_same_v<Value, space::Null>) return nullptr;
-      if constexpr (std::is_same_v<Value, double>)
+      if constexpr (std::is_same_v<Value, double>) {
+        if (topic == trial::Cell::Topic::kCost && is_integer(of)) return static_cast<std::int64_t>(of);
         return topic == trial::Cell::Topic::kParameter ? store::encode_number(of) : number_json(of);
+      }
       if constexpr (!std::is_same_v<Value, space::Null>) return of;
     };
     json[std::string(cell.name)] = cell.used ? std::visit(value, cell.value) : Json(nullptr);

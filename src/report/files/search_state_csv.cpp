@@ -53,13 +53,13 @@ struct MetricNames {
   std::vector<std::string> full;      // measured ones that have means of full trainings
 };
 
-MetricNames metric_names(const space::SearchSpace& space, const objective::ObjectiveSet& objectives,
+MetricNames metric_names(const objective::ObjectiveSet& objectives,
                          const std::vector<trial::Metric>& metrics) {
   const auto is_computed = [&](const std::string& name) { return is_computed_metric(name, metrics); };
   MetricNames names;
   for (const auto& objective : objectives.objectives()) names.searched.push_back(objective.metric);
   std::ranges::move(constraint_only_metrics(objectives), std::back_inserter(names.searched));
-  std::ranges::move(other_computed_metrics(space, objectives), std::back_inserter(names.searched));
+  std::ranges::move(other_computed_metrics(objectives), std::back_inserter(names.searched));
   names.repeated = names.searched;
   std::erase_if(names.repeated, is_computed);
   names.full = judged_metrics(objectives.of_full_trainings(), metrics);
@@ -71,8 +71,8 @@ std::string metric_field(const ReportInputs& inputs, const trial::CommittedTrial
                          const std::string& metric) {
   const auto value = metric_value(committed, metric, inputs.metrics);
   if (!value || !std::isfinite(*value)) return "";
-  return is_computed_metric(metric, inputs.metrics) ? fmt::format("{:.0f}", *value)
-                                                    : fmt::format("{}", *value);
+  const bool is_exact = is_computed_metric(metric, inputs.metrics) && is_integer(*value);
+  return is_exact ? fmt::format("{:.0f}", *value) : fmt::format("{}", *value);
 }
 
 /// Returns for each iteration the hours from the start of the run until it had all its results.
@@ -139,7 +139,7 @@ void add_means(std::string_view prefix, const std::vector<std::string>& metrics,
 struct Lines {
   const ReportInputs& inputs;
   store::TrialTable table{inputs.space, inputs.metrics};
-  MetricNames metrics = metric_names(inputs.space, inputs.state.objectives(), inputs.metrics);
+  MetricNames metrics = metric_names(inputs.state.objectives(), inputs.metrics);
   std::map<std::uint32_t, double> hours = walltime_hours(inputs);
 };
 
@@ -208,11 +208,10 @@ std::vector<std::string> column_names(const Lines& lines) {
 
 }  // namespace
 
-std::optional<ColumnClash> find_column_clash(const space::SearchSpace& space,
-                                             const objective::ObjectiveSet& objectives,
+std::optional<ColumnClash> find_column_clash(const objective::ObjectiveSet& objectives,
                                              const std::vector<trial::Metric>& metrics, bool has_full,
                                              bool has_repeats) {
-  const MetricNames names = metric_names(space, objectives, metrics);
+  const MetricNames names = metric_names(objectives, metrics);
   std::map<std::string, std::string> owners;  // metrics by column; an empty one for the number of repeats
   for (const std::string& name : names.searched) owners.emplace(name, name);
   std::optional<ColumnClash> found;

@@ -21,8 +21,7 @@ struct ColumnClash {
 /// Returns the first clash of the names of metrics, or nullopt if all columns of search_state.csv differ.
 /// @param has_full     whether there are full trainings, and columns of their means
 /// @param has_repeats  whether trials are repeated, so that there are columns of their means
-std::optional<ColumnClash> find_column_clash(const space::SearchSpace& space,
-                                             const objective::ObjectiveSet& objectives,
+std::optional<ColumnClash> find_column_clash(const objective::ObjectiveSet& objectives,
                                              const std::vector<trial::Metric>& metrics, bool has_full,
                                              bool has_repeats);
 

@@ -51,15 +51,14 @@ SourceTrials source_trials(const ConfigNode& config) {
 }
 
 bool is_computed_metric(std::string_view metric, const std::vector<trial::Metric>& measured) {
-  return trial::find_metric(measured, metric) == nullptr &&
-         trial::find_metric(objective::computed_metrics(), metric) != nullptr;
+  return trial::find_metric(measured, metric) == nullptr;
 }
 
-trial::Metric described(std::string_view metric, const std::vector<trial::Metric>& metrics) {
-  const auto* measured = trial::find_metric(metrics, metric);
-  const auto* found =
-      measured != nullptr ? measured : trial::find_metric(objective::computed_metrics(), metric);
-  return found != nullptr ? *found : trial::Metric{.name = std::string(metric)};
+trial::Metric described(std::string_view metric, const std::vector<trial::Metric>& measured,
+                        const std::vector<trial::Metric>& computed) {
+  const auto* found = trial::find_metric(measured, metric);
+  if (found == nullptr) found = trial::find_metric(computed, metric);
+  return found != nullptr ? *found : trial::Metric{.name = std::string(metric), .computed = true};
 }
 
 const trial::Metric* test_metric(const objective::ObjectiveSet& objectives,
@@ -75,7 +74,7 @@ const trial::Metric* test_metric(const objective::ObjectiveSet& objectives,
 std::optional<double> metric_value(const trial::CommittedTrial& committed, std::string_view metric,
                                    const std::vector<trial::Metric>& metrics) {
   if (is_computed_metric(metric, metrics)) {
-    return objective::computed_metric(committed.trial.architecture().cost, metric);
+    return objective::find_computed(committed.trial.architecture(), metric);
   }
   const auto* measured = std::get_if<trial::Measurements>(&committed.outcome);
   const auto place = std::ranges::find(metrics, metric, &trial::Metric::name);
@@ -83,6 +82,10 @@ std::optional<double> metric_value(const trial::CommittedTrial& committed, std::
   const auto index = static_cast<std::size_t>(place - metrics.begin());
   if (index >= measured->values.size() || std::isnan(measured->values[index])) return std::nullopt;
   return measured->values[index];
+}
+
+bool is_integer(double value) {
+  return value == std::trunc(value) && std::abs(value) < 0x1p63;
 }
 
 std::string parameter_text(const space::SearchSpace& space, const space::Architecture& architecture,
@@ -101,13 +104,8 @@ std::vector<std::string> constraint_only_metrics(const objective::ObjectiveSet& 
   return names;
 }
 
-std::vector<std::string> computed_metrics_of(const space::SearchSpace& space) {
-  return space.has_network() ? objective::computed_metric_names() : std::vector<std::string>();
-}
-
-std::vector<std::string> other_computed_metrics(const space::SearchSpace& space,
-                                                const objective::ObjectiveSet& objectives) {
-  std::vector<std::string> names = computed_metrics_of(space);
+std::vector<std::string> other_computed_metrics(const objective::ObjectiveSet& objectives) {
+  std::vector<std::string> names = trial::names_of(objectives.computed());
   std::erase_if(names, [&](const std::string& name) {
     return uses_metric(objectives.objectives(), name) || uses_metric(objectives.constraints(), name);
   });

@@ -32,12 +32,16 @@ const trial::Metric* test_metric(const objective::ObjectiveSet& objectives,
 std::optional<double> metric_value(const trial::CommittedTrial& committed, std::string_view metric,
                                    const std::vector<trial::Metric>& metrics);
 
-/// Returns whether a metric is computed from the network. Without a network, the evaluator may measure one of
-/// such a name.
+/// Returns whether a metric of a run is computed. @param measured  metrics of Measurements::values
 bool is_computed_metric(std::string_view metric, const std::vector<trial::Metric>& measured);
 /// Returns the description of a metric, computed or measured. If nothing describes the metric, the
-/// description has only its name.
-trial::Metric described(std::string_view metric, const std::vector<trial::Metric>& metrics);
+/// description is that of a computed one, and has only its name.
+/// @param computed  ObjectiveSet::computed(), as far as it is known
+trial::Metric described(std::string_view metric, const std::vector<trial::Metric>& measured,
+                        const std::vector<trial::Metric>& computed = objective::cost_metrics());
+
+/// Returns whether a value is a whole number of 64 bits.
+bool is_integer(double value);
 
 /// Returns the value of a parameter in an architecture, or `unused` if the network does not depend on it.
 std::string parameter_text(const space::SearchSpace& space, const space::Architecture& architecture,
@@ -46,11 +50,8 @@ std::string parameter_text(const space::SearchSpace& space, const space::Archite
 /// Returns the metrics that only a constraint uses, in the order of the constraints.
 std::vector<std::string> constraint_only_metrics(const objective::ObjectiveSet& objectives);
 
-/// Returns the metrics that are computed from the networks of a space; none without networks.
-std::vector<std::string> computed_metrics_of(const space::SearchSpace& space);
-/// Returns those of them that neither an objective nor a constraint uses.
-std::vector<std::string> other_computed_metrics(const space::SearchSpace& space,
-                                                const objective::ObjectiveSet& objectives);
+/// Returns the computed metrics that neither an objective nor a constraint uses.
+std::vector<std::string> other_computed_metrics(const objective::ObjectiveSet& objectives);
 
 using store::status_of;
 /// Returns nullptr if the trial did not fail.

@@ -22,11 +22,12 @@ using Topic = trial::Cell::Topic;
 constexpr int kParetoFormat = 3;
 constexpr int kModelsFormat = 4;
 
-/// Computed metrics are exact integers. NaN and infinity become null, because JSON lacks them.
+/// Whole numbers of computed metrics are exact integers. NaN and infinity become null, because JSON lacks
+/// them.
 Json metric_json(std::string_view metric, std::optional<double> value,
                  const std::vector<trial::Metric>& metrics) {
   if (!value || !std::isfinite(*value)) return nullptr;
-  if (is_computed_metric(metric, metrics)) return static_cast<std::int64_t>(*value);
+  if (is_computed_metric(metric, metrics) && is_integer(*value)) return static_cast<std::int64_t>(*value);
   return *value;
 }
 
@@ -145,7 +146,7 @@ Json trial_json(const Run& run, const trial::CommittedTrial& committed) {
             {"costs", cells_json(cells, Topic::kCost)},
             {"metrics", cells_json(cells, Topic::kMetric)},
             {"phase", trial::to_text(trial.phase())}};
-  if (!architecture.has_network()) json.erase("costs");
+  if (json["costs"].empty()) json.erase("costs");
   store::add_fields(json, trial);
   add_status(json, committed);
   json["on_front"] = inputs.state.on_its_front(trial);

@@ -33,7 +33,7 @@ std::vector<std::string> metric_names(const run::OpenedRun& run) {
   };
   for (const auto& objective : run.state.objectives().objectives()) add(objective.metric);
   for (const trial::Metric& metric : run.header.metrics) add(metric.name);
-  for (const std::string& name : computed_metrics_of(run.space)) add(name);
+  for (const trial::Metric& metric : run.state.objectives().computed()) add(metric.name);
   return names;
 }
 
@@ -41,7 +41,7 @@ std::vector<std::string> metric_names(const run::OpenedRun& run) {
 Json descriptions_of(const run::OpenedRun& run) {
   Json descriptions = Json::object();
   for (const std::string& name : metric_names(run)) {
-    const trial::Metric metric = described(name, run.header.metrics);
+    const trial::Metric metric = described(name, run.header.metrics, run.state.objectives().computed());
     descriptions[name] = {{"unit", metric.unit},
                           {"share", metric.range == trial::MetricRange{0, 1}},
                           {"higher", metric.better == trial::Better::kHigher},

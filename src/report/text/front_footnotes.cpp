@@ -112,7 +112,10 @@ std::vector<MemberValue> values_on_front(const ReportInputs& inputs, const std::
     const auto value = metric_value(*result, metric, inputs.metrics);
     if (value) values.push_back({std::move(result), *value});
   }
-  const double sign = described(metric, inputs.metrics).better == trial::Better::kHigher ? -1 : 1;
+  const double sign =
+      described(metric, inputs.metrics, inputs.state.objectives().computed()).better == trial::Better::kHigher
+          ? -1
+          : 1;
   std::ranges::stable_sort(values, {}, [sign](const MemberValue& each) { return sign * each.value; });
   return values;
 }

@@ -48,7 +48,8 @@ constexpr int kRankOfConstant = 4;  // rank of a parameter with one value
 std::string value_cell(const ReportInputs& inputs, const run::SharedTrial& training,
                        const std::string& metric) {
   const auto value = training == nullptr ? std::nullopt : metric_value(*training, metric, inputs.metrics);
-  return value ? metric_text(described(metric, inputs.metrics), *value) : "-";
+  return value ? metric_text(described(metric, inputs.metrics, inputs.state.objectives().computed()), *value)
+               : "-";
 }
 
 /// Returns the first member of the final front that dominates the training.
@@ -162,7 +163,10 @@ class FrontTable {
     const auto spread = spread_of(repeats, metric, inputs_.metrics);
     std::string text = value_cell(inputs_, mean, metric);
     if (!spread || !spread->deviation || is_computed_metric(metric, inputs_.metrics)) return text;
-    return text + " (" + metric_text(described(metric, inputs_.metrics), *spread->deviation) + ")";
+    return text + " (" +
+           metric_text(described(metric, inputs_.metrics, state().objectives().computed()),
+                       *spread->deviation) +
+           ")";
   }
   void add_final(const std::string& metric) {
     add(metric, final_budget_,
@@ -171,7 +175,8 @@ class FrontTable {
   /// Adds a column for each phase that has the metric; the costs of a network need no budget.
   void add_metric(const std::string& metric) {
     const bool computed = is_computed_metric(metric, inputs_.metrics);
-    if (described(metric, inputs_.metrics).when == trial::Metric::When::kEveryTrial) {
+    if (described(metric, inputs_.metrics, state().objectives().computed()).when ==
+        trial::Metric::When::kEveryTrial) {
       add(metric, computed ? "" : search_budget_,
           [this, metric](const Row& row) { return mean_cell(row.searched, row.search_repeats, metric); });
     }
@@ -186,11 +191,11 @@ class FrontTable {
 };
 
 void add_cells(std::vector<std::string>& cells, const SeedGroup& group, const std::string& metric,
-               const std::vector<trial::Metric>& metrics) {
-  const auto spread = spread_of(group, metric, metrics);
-  const trial::Metric description = described(metric, metrics);
+               const ReportInputs& inputs) {
+  const auto spread = spread_of(group, metric, inputs.metrics);
+  const trial::Metric description = described(metric, inputs.metrics, inputs.state.objectives().computed());
   cells.push_back(spread ? metric_text(description, spread->mean) : "-");
-  if (is_computed_metric(metric, metrics)) return;
+  if (description.computed) return;
   cells.push_back(spread && spread->deviation ? metric_text(description, *spread->deviation) : "-");
 }
 
@@ -246,7 +251,7 @@ std::string seeds_table(const ReportInputs& inputs, const TableBounds& bounds) {
     for (std::size_t p = 0; p < inputs.space.parameters().size(); ++p) {
       cells.push_back(parameter_text(inputs.space, architecture, p, "-"));
     }
-    for (const std::string& metric : metrics) add_cells(cells, group, metric, inputs.metrics);
+    for (const std::string& metric : metrics) add_cells(cells, group, metric, inputs);
     table.add_row(std::move(cells));
   }
   return "\nThe full trainings of each architecture, over their seeds:\n" + fitted(std::move(table), bounds);

@@ -35,8 +35,8 @@ std::string values_text(const trial::CommittedTrial& committed, const objective:
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto value = metric_value(committed, names[i], metrics);
     if (!value) continue;
-    const std::string part =
-        fmt::format("{}={} ", names[i], metric_text(described(names[i], metrics), *value, ""));
+    const std::string part = fmt::format(
+        "{}={} ", names[i], metric_text(described(names[i], metrics, objectives.computed()), *value, ""));
     if (i < needed || text.size() + part.size() <= most) text += part;
   }
   return text;

@@ -3,7 +3,6 @@
 #include "skyline/core/error.hpp"
 
 #include "core/text/foreign_text.hpp"
-#include "report/files/trial_results.hpp"
 
 #include <algorithm>
 #include <array>
@@ -178,8 +177,7 @@ std::string metric_text(const trial::Metric& metric, double value, std::string_v
   if (metric.range == trial::MetricRange{0, 1}) return fmt::format("{:.4f}", value);
   if (metric.unit == "B") return si_text(value, separator, "B");
   if (metric.unit == "ms" || metric.unit == "s") return significant_text(value, 3);
-  const trial::Metric* computed = trial::find_metric(objective::computed_metrics(), metric.name);
-  if (computed != nullptr && *computed == metric) return si_text(value, separator);
+  if (metric.computed) return si_text(value, separator);
   if (std::abs(value) < 1e6 && value == std::floor(value)) return fmt::format("{:.0f}", value);
   return fmt::format("{:.{}g}", value, kSignificant);
 }

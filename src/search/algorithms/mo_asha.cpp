@@ -59,7 +59,7 @@ class MoAsha final : public PoolSearcher {
  private:
   std::optional<trial::Proposal> next() override {
     if (awaits_promotion_to_top_) return std::nullopt;
-    const bool promotes_to_top = rungs_.must_promote_to_top(highest_, options_.trials - asked());
+    const bool promotes_to_top = rungs_.must_promote_to_top(highest_, places_left());
     if (!promotes_to_top) {
       if (auto proposal = next_of_rungs()) return proposal;
       if (!is_exhausted()) return std::nullopt;
@@ -79,7 +79,7 @@ class MoAsha final : public PoolSearcher {
       if (auto promoted = promote(rung, rungs_[rung].size() / options_.reduction)) return promoted;
     }
     // What begins with too few trials left does not become whole.
-    const std::size_t left = options_.trials - asked();
+    const std::size_t left = places_left();
     for (std::size_t rung = rungs_.promoting(); left <= rungs_.promoting() && rung-- > 0;) {
       if (rungs_.promoting() - rung > left) break;
       if (auto promoted = promote(rung, most_of(rung))) return promoted;

@@ -30,7 +30,7 @@ constexpr int kMostDraws = 10;  // draws if candidates are rare; each looks at 1
 }  // namespace
 
 std::string ModelSearcher::finish_reason() const {
-  return exhausted_ ? rest_->exhaustion_reason() : counted(options_.trials, "trial") + " done";
+  return exhausted_ ? rest_->exhaustion_reason() : outside_.finish_reason();
 }
 
 Answer ModelSearcher::ask(std::size_t room) {
@@ -65,6 +65,7 @@ Answer ModelSearcher::ask(std::size_t room) {
 
 void ModelSearcher::tell_mean(const trial::CommittedTrial& committed, std::size_t count) {
   pending_.push_back({committed, count});
+  outside_.tell(committed);
   ++results_;
   const std::optional<trial::Expected>& expected = proposed_.at(committed.trial.number).expected;
   const auto* measured = std::get_if<trial::Measurements>(&committed.outcome);
@@ -114,9 +115,13 @@ bool ModelSearcher::accept(const trial::Proposal& recorded) {
 }
 
 /// Notes the results that a batch is chosen by, once it begins. A resumed run may think of the rest of a
-/// batch when more results are known. A batch for whose rest nothing was left begins anew.
+/// batch when more results are known. A batch for whose rest nothing was left begins anew, and so does one
+/// that was cut short by the number of trials, if it is larger now.
 void ModelSearcher::begin_batch() {
-  if (made_ % options_.batch == 0 || ends_batch_) known_ = results_;
+  if (made_ % options_.batch == 0 || ends_batch_ || made_ == places_) {
+    known_ = results_;
+    places_ = outside_.places();
+  }
   ends_batch_ = false;
   for (; rungs_ && in_rungs_ < known_; ++in_rungs_) rungs_->tell(pending_[in_rungs_ - learned_].committed);
 }
@@ -179,7 +184,7 @@ void ModelSearcher::add_promotions(AcquisitionStrategy::Context& context) const 
     context.promotions.push_back({proposed_[number].candidate, next - budgets[position->rung], *position});
   }
   // What cannot become whole with the trials that are left is not trained further, as long as something can.
-  const std::size_t left = options_.trials - proposed_.size();
+  const std::size_t left = places_ - proposed_.size();
   const auto is_late = [&](const PromotionCandidate& candidate) {
     return rungs_->promoting() - rung_of(candidate) > left;
   };
@@ -215,7 +220,7 @@ bool ModelSearcher::must_promote_to_top() const {
   for (const Proposed& trial : proposed_) most = std::max(most, trial.epochs);
   const std::vector<double>& budgets = rungs_->budgets();
   const auto highest = std::ranges::lower_bound(budgets, most) - budgets.begin();
-  return rungs_->must_promote_to_top(static_cast<std::size_t>(highest), options_.trials - proposed_.size());
+  return rungs_->must_promote_to_top(static_cast<std::size_t>(highest), places_ - proposed_.size());
 }
 
 /// Returns whether some trial is on the last rung or on the way to the next one.
@@ -236,8 +241,8 @@ std::vector<trial::Proposal> ModelSearcher::think() {
     if (!model_) prepare();
     learn();
     std::vector<trial::Proposal> batch;
-    for (std::size_t left = std::min(options_.batch - made_ % options_.batch, options_.trials - made_);
-         left > 0; --left) {
+    for (std::size_t left = std::min(options_.batch - made_ % options_.batch, places_ - made_); left > 0;
+         --left) {
       leave_if_stopped();
       choose(batch);
     }
@@ -293,7 +298,7 @@ void ModelSearcher::prepare() {
   embedding_.emplace(pool_.space(), sample(of_space), rungs_ ? -log_share(rungs_->budgets().front()) : 0);
   RandomStream of_run = stream("first", 0);
   for (const Sampled& one : sample(of_run)) {
-    if (!pool_.objectives().feasible(one.architecture->cost)) continue;
+    if (!pool_.objectives().feasible(*one.architecture)) continue;
     first_.push_back(make_candidate(*embedding_, *one.architecture, one.features));
   }
   std::vector<std::int64_t> flops;
@@ -357,7 +362,7 @@ CandidatePointer ModelSearcher::next_of_first() const {
   const bool is_known = !options_.are_far_apart || proposed_.size() % 3 != 2;
   for (std::size_t i = 0; is_known && i < best_known_.size(); ++i) {
     const space::Architecture& best = *best_known_[i];
-    if (!pool_.is_proposed(best.id) && pool_.objectives().feasible(best.cost))
+    if (!pool_.is_proposed(best.id) && pool_.objectives().feasible(best))
       return make_candidate(*embedding_, best, space::features(best));
   }
   const bool is_large = options_.are_far_apart && proposed_.size() >= options_.first &&

@@ -5,6 +5,7 @@
 #include "skyline/search/candidate_pool.hpp"
 
 #include "search/algorithms/known_order.hpp"
+#include "search/algorithms/outside_trials.hpp"
 #include "search/algorithms/rung_system.hpp"
 #include "search/model/candidate_set.hpp"
 #include "search/model/trial_model.hpp"
@@ -74,7 +75,9 @@ class ModelSearcher : public Searcher {
         pool_(problem.space, problem.objectives, problem.budget, [this] { leave_if_stopped(); }),
         known_results_(some_known(problem)),
         best_known_(best_known(problem)),
-        strategy_(std::move(strategy)) {
+        strategy_(std::move(strategy)),
+        outside_(options_.trials),
+        places_(options_.trials) {
     if (options_.budgets) rungs_.emplace(pool_, RungOptions{options_.budgets}, problem);
   }
   ModelSearcher(const ModelSearcher&) = delete;
@@ -86,15 +89,15 @@ class ModelSearcher : public Searcher {
   void tell(const trial::CommittedTrial& committed) override { tell_mean(committed, 1); }
   void tell_mean(const trial::CommittedTrial& mean, std::size_t count) override;
   void stop() override { stop_.request_stop(); }
-  bool finished() const override { return exhausted_ || made_ >= options_.trials; }
-  bool gave_up() const override { return exhausted_ && !rest_->is_exhausted(); }
+  bool finished() const override { return exhausted_ || made_ >= outside_.places(); }
+  bool gave_up() const override { return exhausted_ ? !rest_->is_exhausted() : outside_.too_many(); }
   std::string finish_reason() const override;
   std::string progress_summary() const override;
   bool may_continue(trial::TrialNumber number) const override;
   std::size_t expected_trials() const override {
-    const std::size_t architectures = std::min(options_.trials, pool_.most_candidates());
+    const std::size_t architectures = std::min(outside_.places(), pool_.most_candidates());
     return exhausted_ ? made_
-                      : std::min(options_.trials, architectures * (rungs_ ? rungs_->budgets().size() : 1));
+                      : std::min(outside_.places(), architectures * (rungs_ ? rungs_->budgets().size() : 1));
   }
 
  private:
@@ -173,8 +176,10 @@ class ModelSearcher : public Searcher {
   std::vector<trial::CommittedTrial> known_results_;
   std::vector<ArchitecturePointer> best_known_;
   std::unique_ptr<AcquisitionStrategy> strategy_;
-  std::vector<CandidatePointer> first_;                // random candidates for the first trials
-  std::int64_t large_flops_ = 0;                       // least FLOPs of a large network among them
+  std::vector<CandidatePointer> first_;  // random candidates for the first trials
+  std::int64_t large_flops_ = 0;         // least FLOPs of a large network among them
+  OutsideTrials outside_;
+  std::size_t places_;  // how many trials may be proposed, by the results that are known to the present batch
   std::future<std::vector<trial::Proposal>> thought_;  // destroyed first, which waits for the thread
 };
 

@@ -4,8 +4,8 @@
 #include "skyline/search/tuner.hpp"
 
 #include "core/config/argument_vector.hpp"
-#include "core/text/wording.hpp"
 #include "search/algorithms/algorithms.hpp"
+#include "search/algorithms/outside_trials.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -26,10 +26,11 @@ struct ProgramOptions : TunerProgram {
 };
 
 /// Returns the computed constraint that an architecture breaks, for messages.
-std::string broken_constraint(const objective::ObjectiveSet& objectives, const space::Cost& cost) {
+std::string broken_constraint(const objective::ObjectiveSet& objectives,
+                              const space::Architecture& architecture) {
   for (const objective::Constraint& constraint : objectives.constraints()) {
     if (!constraint.computed) continue;
-    const double value = objective::computed_metric(cost, constraint.metric);
+    const double value = objective::computed_metric(architecture, constraint.metric);
     if (value >= constraint.low && value <= constraint.high) continue;
     return "breaks the constraint `" + to_text(constraint) + "`: it has " + objective::number_text(value);
   }
@@ -46,6 +47,7 @@ class ProgramSearch final : public Searcher {
         seed_(problem.seed),
         known_(problem.known.begin(), problem.known.end()),
         start_tuner_(problem.start_tuner),
+        outside_(options_.trials),
         pool_(problem.space, problem.objectives, problem.budget),
         stand_in_(derive_seed(problem.seed, "search.program.stand_in")) {}
 
@@ -55,12 +57,11 @@ class ProgramSearch final : public Searcher {
   void stop() override {
     if (tuner_ != nullptr) tuner_->end();
   }
-  bool finished() const override { return is_done_ || made() == options_.trials; }
-  std::string finish_reason() const override {
-    return is_done_ ? ended_ : counted(options_.trials, "trial") + " done";
-  }
+  bool finished() const override { return is_done_ || made() == outside_.places(); }
+  bool gave_up() const override { return !is_done_ && outside_.too_many(); }
+  std::string finish_reason() const override { return is_done_ ? ended_ : outside_.finish_reason(); }
   std::size_t expected_trials() const override {
-    return is_done_ ? made() : std::min(options_.trials, pool_.most_candidates());
+    return is_done_ ? made() : std::min(outside_.places(), pool_.most_candidates());
   }
 
  private:
@@ -79,6 +80,7 @@ class ProgramSearch final : public Searcher {
   std::uint64_t seed_;
   std::vector<trial::CommittedTrial> known_;
   TunerStart start_tuner_;
+  OutsideTrials outside_;
   CandidatePool pool_;
   RandomStream stand_in_;
   std::unordered_map<space::ArchId, trial::TrialNumber> numbers_;  // all trials so far
@@ -146,7 +148,7 @@ trial::Proposal ProgramSearch::proposal_of(const space::Genotype& genotype) {
   if (chosen == nullptr) {
     const space::BuildAttempt attempt = pool_.space().try_build(genotype);
     refuse(pool_.space().describe(genotype) + ": " +
-           (attempt.architecture ? broken_constraint(pool_.objectives(), attempt.architecture->cost)
+           (attempt.architecture ? broken_constraint(pool_.objectives(), *attempt.architecture)
                                  : attempt.problem));
   }
   const auto [earlier, is_new] = numbers_.emplace(chosen->id, made());
@@ -172,6 +174,7 @@ bool ProgramSearch::accept(const trial::Proposal& recorded) {
 
 void ProgramSearch::tell(const trial::CommittedTrial& committed) {
   ++told_;
+  outside_.tell(committed);
   if (!start_tuner_) return;
   tuner().tell(committed.trial.number, committed);
   if (finished() && told_ == made()) tuner().end();

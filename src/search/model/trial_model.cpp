@@ -334,8 +334,7 @@ std::vector<std::vector<double>> TrialModel::sampled(const std::vector<Candidate
              prediction.deviation[place] * normal_quantile((random.uniform() + kLeast) / (1 + 2 * kLeast));
     };
     for (const objective::Objective& objective : objectives_.objectives()) {
-      sampled[i].push_back(objective.computed ? place_of(objective, candidates[i]->architecture->cost)
-                                              : -drawn());
+      sampled[i].push_back(objective.computed ? place_of(objective, *candidates[i]->architecture) : -drawn());
     }
     bool is_allowed = true;
     for (const Column& column : columns_) {

@@ -134,7 +134,7 @@ class TrialModel {
   void synchronize(Column& column);
   RungTargets standardised(const Column& column, Eigen::Index count) const;
   Eigen::VectorXd targets(Column& column, Eigen::Index count);
-  static double place_of(const objective::Objective& objective, const space::Cost& cost);
+  static double place_of(const objective::Objective& objective, const space::Architecture& architecture);
   std::vector<std::vector<double>> places() const;
   std::vector<std::size_t> expected_front() const;
   Eigen::ArrayXd nearness(const std::vector<Prediction>& predictions, Eigen::Index count) const;

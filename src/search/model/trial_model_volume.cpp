@@ -12,10 +12,10 @@ constexpr std::size_t kMostKnots = 32;  // knots of a scale; each costs a candid
 
 }  // namespace
 
-/// Returns where a network lies between the ends of a computed objective, 0 being the best; without ends, its
-/// value, minimized.
-double TrialModel::place_of(const objective::Objective& objective, const space::Cost& cost) {
-  const double value = objective::computed_metric(cost, objective.metric);
+/// Returns where an architecture lies between the ends of a computed objective, 0 being the best; without
+/// ends, its value, minimized.
+double TrialModel::place_of(const objective::Objective& objective, const space::Architecture& architecture) {
+  const double value = objective::computed_metric(architecture, objective.metric);
   if (objective.ideal && objective.reference) return objective::normalized(objective, value);
   return objective.sense == objective::Sense::kMaximize ? -value : value;
 }
@@ -32,7 +32,7 @@ std::vector<std::vector<double>> TrialModel::places() const {
       continue;
     auto column = columns_.begin();
     for (const objective::Objective& objective : objectives_.objectives()) {
-      places[i].push_back(objective.computed ? place_of(objective, points_[i]->architecture->cost)
+      places[i].push_back(objective.computed ? place_of(objective, *points_[i]->architecture)
                                              : -(column++)->means[static_cast<Eigen::Index>(i)]);
     }
   }
@@ -90,7 +90,7 @@ Eigen::ArrayXd TrialModel::volume_improvement(const std::vector<CandidatePointer
       continue;
     }
     for (Eigen::Index i = 0; i < means.cols(); ++i) {
-      means(row, i) = place_of(objective, candidates[static_cast<std::size_t>(i)]->architecture->cost);
+      means(row, i) = place_of(objective, *candidates[static_cast<std::size_t>(i)]->architecture);
     }
     double least = 0;  // lower end of the box
     double most = 1;

@@ -151,6 +151,10 @@ ConditionTerm::ConditionTerm(const ExpressionNode& node, const ConditionValues& 
       kinds_ = values.kinds(parameter_);
       is_arithmetic_ = values.numbers(parameter_).empty() && (kinds_ & OperandKind::kNumber) != 0;
       break;
+    case Operation::kCost:
+      kinds_ = OperandKind::kNumber;
+      is_arithmetic_ = true;
+      break;
     case Operation::kClasses:
       operation_ = Operation::kConstant;
       constant_ = number_of(classes);
@@ -257,6 +261,8 @@ Operand ConditionTerm::calculate(const Bindings& bindings, const ConditionValues
     case Operation::kParameter:
       bindings.used[parameter_] = true;
       return values.operand(parameter_, bindings.genotype.choices[parameter_]);
+    case Operation::kCost:
+      return Number(Fraction{bindings.cost->*kCosts[parameter_].value, 1});
     case Operation::kAnd:
     case Operation::kOr:
     case Operation::kNot:

@@ -237,6 +237,33 @@ Value value_of(const Number& number) {
   return static_cast<double>(bounds_of(number).value);
 }
 
+/// Divides bit by bit, until there are more digits than a double has; the last one says whether others
+/// follow.
+double nearest_double(const Number& number) {
+  __extension__ typedef unsigned __int128 Magnitude;
+  constexpr std::uint64_t kEnough = std::uint64_t{1} << 55U;
+  constexpr int kBits = 127;
+  const auto* fraction = std::get_if<Fraction>(&number);
+  if (fraction == nullptr) return static_cast<double>(std::get<Bounded>(number).value);
+  const bool is_negative = fraction->numerator < 0;
+  const auto numerator = static_cast<Magnitude>(is_negative ? -fraction->numerator : fraction->numerator);
+  const auto denominator = static_cast<Magnitude>(fraction->denominator);
+  if (numerator == 0) return 0;
+  std::uint64_t quotient = 0;
+  Magnitude rest = 0;
+  int place = kBits;  // bits of the numerator that are left; below 0 behind the point
+  while (quotient < kEnough) {
+    --place;
+    rest = 2 * rest + (place >= 0 ? (numerator >> place) & 1U : 0U);
+    const bool is_one = rest >= denominator;
+    if (is_one) rest -= denominator;
+    quotient = 2 * quotient + (is_one ? 1 : 0);
+  }
+  const bool is_cut = rest != 0 || (place > 0 && (numerator & ((Magnitude{1} << place) - 1)) != 0);
+  const double value = std::ldexp(static_cast<double>(quotient | (is_cut ? 1U : 0U)), place);
+  return is_negative ? -value : value;
+}
+
 Number negative(Number number) {
   if (auto* fraction = std::get_if<Fraction>(&number)) fraction->numerator = -fraction->numerator;
   if (auto* bounds = std::get_if<Bounded>(&number)) bounds->value = -bounds->value;

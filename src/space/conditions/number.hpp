@@ -34,6 +34,8 @@ using Number = std::variant<Fraction, Bounded>;
 Number number_of(const Value& value);
 /// Returns the nearest value.
 Value value_of(const Number& number);
+/// Returns the nearest double, of two the even one; of a number that is only bounded that of its middle.
+double nearest_double(const Number& number);
 Number negative(Number number);
 /// Returns the decimal logarithm of the absolute value: 0 for 0, infinity for an infinite number.
 double magnitude_of(const Number& number);

@@ -72,19 +72,9 @@ std::string SpaceConditions::problem(const Genotype& genotype, std::vector<bool>
     if (condition.answer(bindings, values_)) continue;
     const std::string failure = condition.failure(bindings, values_);
     return about(condition, (failure.empty() ? " does not hold" : " cannot be calculated: " + failure) +
-                                values_in(genotype, condition));
+                                values_text(parameters_, condition.parameters(), genotype));
   }
   return "";
-}
-
-/// Returns ", for a=3 b=1", or an empty text for a condition without parameters.
-std::string SpaceConditions::values_in(const Genotype& genotype, const Condition& condition) const {
-  std::string values;
-  for (const std::size_t p : condition.parameters()) {
-    values += (values.empty() ? ", for " : " ") + shortened(parameters_[p].name) + '=' +
-              shortened(to_text(parameters_[p].values[genotype.choices[p]]));
-  }
-  return values;
 }
 
 /// Looks for genotypes to which the answer of each of these conditions is yes.
@@ -123,7 +113,7 @@ std::vector<std::string> SpaceConditions::failures() const {
     if (!found) continue;
     std::vector<bool> used(parameters_.size());
     const std::string failure = asked[i].failure({parameters_, found->example, classes_, used}, values_) +
-                                values_in(found->example, asked[i]);
+                                values_text(parameters_, asked[i].parameters(), found->example);
     const std::string count = found->count ? count_text(*found->count) : "some";
     lines.push_back(about(asked[i], " cannot be calculated for " + count + " genotype" +
                                         (found->count == 1 ? "" : "s") + ", which are left out, e.g. " +
@@ -148,7 +138,7 @@ std::string SpaceConditions::difference_of_rules() const {
       if (!found) continue;
       return in_quotes(conditions_[i].expression().source().as_text()) +
              (keeps == ConditionRules::kBinary ? " held only before" : " holds only now") +
-             values_in(found->example, conditions_[i]);
+             values_text(parameters_, conditions_[i].parameters(), found->example);
     }
   }
   return "";

@@ -73,7 +73,6 @@ class SpaceConditions {
   };
   ConditionedSpace conditioned() const { return {parameters_, values_, conditions_, classes_}; }
   std::optional<Found> find(const std::vector<Condition>& conditions) const;
-  std::string values_in(const Genotype& genotype, const Condition& condition) const;
   long double unnamed_count() const;
   bool holds_all(const Genotype& genotype) const;
   Domains all_choices() const;

@@ -38,6 +38,8 @@ Value value_of(const ExpressionNode& node, const Bindings& bindings, const Confi
       return node.constant;
     case Operation::kClasses:
       return bindings.classes;
+    case Operation::kCost:
+      return bindings.cost->*kCosts[node.parameter].value;
     case Operation::kParameter:
       bindings.used[node.parameter] = true;
       return bindings.parameters[node.parameter].values[bindings.genotype.choices[node.parameter]];
@@ -123,6 +125,24 @@ ExpressionPart parameter_part(std::size_t parameter) {
   node->operation = Operation::kParameter;
   node->parameter = parameter;
   return node;
+}
+
+ExpressionPart cost_part(std::size_t cost) {
+  auto node = std::make_shared<ExpressionNode>();
+  node->operation = Operation::kCost;
+  node->parameter = cost;
+  return node;
+}
+
+std::string values_text(const std::vector<Parameter>& parameters, const std::vector<std::size_t>& named,
+                        const Genotype& genotype) {
+  std::string text;
+  for (const std::size_t index : named) {
+    const Parameter& parameter = parameters[index];
+    text += (text.empty() ? ", for " : " ") + shortened(parameter.name) + '=' +
+            shortened(to_text(parameter.values[genotype.choices[index]]));
+  }
+  return text;
 }
 
 std::size_t parameter_name_length(std::string_view text) {

@@ -19,13 +19,15 @@ struct Bindings {
   const std::vector<Parameter>& parameters;
   const Genotype& genotype;
   std::int64_t classes;
-  std::vector<bool>& used;  // used[p] becomes true when parameter p is read
+  std::vector<bool>& used;     // used[p] becomes true when parameter p is read
+  const Cost* cost = nullptr;  // costs of the genotype's network, where an expression may name them
 };
 
 enum class Operation {
   kConstant,
   kParameter,
   kClasses,
+  kCost,
   kNegate,
   kAdd,
   kSubtract,
@@ -54,7 +56,7 @@ enum class Operation {
 struct ExpressionNode {
   Operation operation = Operation::kConstant;
   Value constant;             // value of a kConstant
-  std::size_t parameter = 0;  // index of a kParameter
+  std::size_t parameter = 0;  // index of a kParameter, or of a kCost in kCosts
   std::vector<std::shared_ptr<const ExpressionNode>> operands;
   std::size_t size = 1;  // number of nodes; a shared node counts at every place
 };
@@ -115,6 +117,12 @@ bool equal_values(const Value& left, const Value& right);
 bool is_number(const Value& value);
 ExpressionPart constant_part(Value value);
 ExpressionPart parameter_part(std::size_t parameter);
+/// @param cost  index in kCosts
+ExpressionPart cost_part(std::size_t cost);
+
+/// Returns the values of these parameters for a message, ", for lr=0.1 batch=16"; empty without parameters.
+std::string values_text(const std::vector<Parameter>& parameters, const std::vector<std::size_t>& named,
+                        const Genotype& genotype);
 
 /// Returns the length of the name at the start of the text: letters, digits and `_`, no digit first.
 std::size_t parameter_name_length(std::string_view text);

@@ -3,6 +3,7 @@
 #include "skyline/core/config_node.hpp"
 #include "skyline/space/search_space.hpp"
 
+#include "space/conditions/given_metrics.hpp"
 #include "space/conditions/space_conditions.hpp"
 #include "space/expressions/expression.hpp"
 #include "space/language/network_item.hpp"
@@ -30,7 +31,8 @@ std::vector<DeclaredParameter> read_parameters(const ConfigNode& section);
 /// Returns `values` weights: the listed ones, or equal ones if the node is null. @throws UserError
 std::vector<double> read_weights(const ConfigNode& list, std::size_t values);
 
-/// A space as it was read. It stays where it was made, because its `where` refers to its parameters.
+/// A space as it was read. It stays where it was made, because its conditions and its given metrics refer to
+/// its parameters.
 struct ParsedSpace {
   std::vector<Parameter> parameters;
   DataShape data;
@@ -39,13 +41,15 @@ struct ParsedSpace {
   std::vector<SearchedValue> training;  // values of the evaluator's section
   std::vector<std::string> registered_kinds;
   std::vector<std::string> warnings;
-  std::optional<SpaceConditions> where;  // always set once the space is read
+  std::optional<SpaceConditions> where;  // always set once the space is read, as `given` is
+  std::optional<GivenMetrics> given;
 
   /// @throws InternalError if the genotype is one of another space
   void check(const Genotype& genotype) const;
   /// Builds the parts of a genotype of this space.
   /// @param used  is set to what becomes Architecture::used, also if the network cannot be built
-  /// @throws UserError if the network cannot be built; `where` is not looked at
+  /// @throws UserError if the network cannot be built, or a given metric has no value; `where` is not looked
+  /// at
   Architecture::Parts build(const Genotype& genotype, std::vector<bool>& used, NetworkBuilder& builder) const;
   /// Returns the id of what a genotype builds: a hash of the network and the training values; without a
   /// network, of the names and values of all parameters, whatever their order.

@@ -42,17 +42,20 @@ bool all_numeric(const Parameter& parameter) {
 }  // namespace
 
 SearchSpace SearchSpace::parse(const ConfigNode& section, const DataShape& data,
-                               const std::vector<ConfigNode>& training) {
-  return parse(section, data, training, false, ConditionRules::kExact);
+                               const std::vector<ConfigNode>& training,
+                               const std::vector<GivenExpression>& given) {
+  return parse(section, data, training, given, false, ConditionRules::kExact);
 }
 
 SearchSpace SearchSpace::read(const ConfigNode& section, const DataShape& data,
-                              const std::vector<ConfigNode>& training, ConditionRules rules) {
-  return parse(section, data, training, true, rules);
+                              const std::vector<ConfigNode>& training, ConditionRules rules,
+                              const std::vector<GivenExpression>& given) {
+  return parse(section, data, training, given, true, rules);
 }
 
 SearchSpace SearchSpace::parse(const ConfigNode& section, const DataShape& data,
-                               const std::vector<ConfigNode>& training, bool admits_missing_kinds,
+                               const std::vector<ConfigNode>& training,
+                               const std::vector<GivenExpression>& given, bool admits_missing_kinds,
                                ConditionRules rules) {
   const SpaceForm form = space_keys().parse(section);
   if (!form.file.is_null()) form.file.fail("the file of a space cannot name another one");
@@ -69,9 +72,11 @@ SearchSpace SearchSpace::parse(const ConfigNode& section, const DataShape& data,
   state->training = reader.read_outside(scalars);
   state->network = reader.read();
   const std::vector<Expression> conditions = reader.read_where();
+  const std::vector<Expression> expressions = reader.read_given(given);
   state->parameters = reader.take_parameters();
   state->warnings = reader.warnings();
   state->where.emplace(conditions, state->parameters, data.classes, rules);
+  state->given.emplace(given, expressions, state->parameters, data.classes);
   state->registered_kinds.assign(reader.registered_kinds().begin(), reader.registered_kinds().end());
   SearchSpace space;
   if (state->where->count() == 0) {
@@ -132,6 +137,10 @@ const std::vector<std::string>& SearchSpace::warnings() const {
 
 const std::vector<Parameter>& SearchSpace::parameters() const {
   return state_->parameters;
+}
+
+std::vector<std::string_view> SearchSpace::given() const {
+  return state_->given->names();
 }
 
 const DataShape& SearchSpace::data() const {

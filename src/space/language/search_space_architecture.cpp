@@ -20,7 +20,7 @@ ArchId id_of(const Architecture::Parts& parts) {
   for (const TrainingValue& each : parts.training) {
     identity += "training." + each.key + '=' + to_text(each.value) + '\n';
   }
-  return ArchId{stable_hash64(identity)};
+  return ArchId{stable_hash64(identity + parts.beyond)};
 }
 
 }  // namespace
@@ -65,7 +65,11 @@ const Architecture::Parts& Architecture::parts() const {
 ArchId Architecture::function_id() const {
   if (!has_network()) return id;
   std::optional<Network> rest = without_biases_in_sums(network());
-  return rest ? id_of({*std::move(rest), training()}) : id;
+  return rest ? id_of({*std::move(rest), training(), parts().beyond}) : id;
+}
+
+std::optional<double> Architecture::given(std::string_view metric) const {
+  return space_ == nullptr ? std::nullopt : space_->given->value(metric, genotype, cost);
 }
 
 Architecture Architecture::unbuilt() const {
@@ -96,6 +100,13 @@ Architecture::Parts ParsedSpace::build(const Genotype& genotype, std::vector<boo
   }
   for (const SearchedValue& value : training) {
     parts.training.push_back({key_in_section(value.source()), value.evaluate(bindings)});
+  }
+  const std::vector<bool> used_before = used;
+  given->check(genotype, parts.network.cost, used);
+  for (std::size_t p = 0; p < parameters.size(); ++p) {
+    if (used[p] == used_before[p]) continue;
+    parts.beyond +=
+        "given." + parameters[p].name + '=' + to_text(parameters[p].values[genotype.choices[p]]) + '\n';
   }
   return parts;
 }

@@ -17,8 +17,14 @@ namespace {
 constexpr std::size_t kMostValuesChecked = 10'000;       // values checked of one scalar
 constexpr std::size_t kMostCombinationsChecked = 1'000;  // combinations checked of all scalars together
 
+/// Returns whether a node is the expression of a given metric, which no trial is trained with.
+bool is_given_metric(const ConfigNode& node) {
+  return key_in_section(node).starts_with("metrics") && node.path().ends_with(".is");
+}
+
 /// Collects the scalars with a `$`, and the sections whose word a parameter chooses.
 void collect(const ConfigNode& node, std::vector<ConfigNode>& found) {
+  if (is_given_metric(node)) return;
   if (node.is_scalar() && node.as_text().find('$') != std::string::npos) found.push_back(node);
   if (node.is_list()) {
     for (const ConfigNode& item : node.items()) collect(item, found);
@@ -36,18 +42,6 @@ bool is_at_or_below(const std::string& key, const std::string& path) {
 
 bool is_below_one_of(const std::string& key, const std::vector<std::string>& paths) {
   return std::ranges::any_of(paths, [&](const std::string& path) { return is_at_or_below(key, path); });
-}
-
-/// Returns e.g. ", for lr=0.1 batch=16".
-std::string values_text(const std::vector<Parameter>& parameters, const std::vector<std::size_t>& named,
-                        const Genotype& genotype) {
-  std::string text;
-  for (const std::size_t index : named) {
-    const Parameter& parameter = parameters[index];
-    text += (text.empty() ? ", for " : " ") + shortened(parameter.name) + '=' +
-            shortened(to_text(parameter.values[genotype.choices[index]]));
-  }
-  return text;
 }
 
 /// Refuses a key that cannot get its value from parameters. @throws UserError

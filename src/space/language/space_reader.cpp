@@ -62,18 +62,22 @@ ItemPointer SpaceReader::read() {
   return network;
 }
 
+Expression SpaceReader::read_of_parameters(const ConfigNode& scalar, Names& names,
+                                           const std::string& expected) {
+  reading_ = place_of(scalar);
+  if (!scalar.is_scalar()) scalar.fail_expected(expected);
+  count_steps(scalar.as_text().size());
+  Expression read = Expression::parse(scalar, names);
+  if (data_.classes == 0 && reads_classes(*read.root())) scalar.fail("`$classes` needs data: give `data`");
+  return read;
+}
+
 std::vector<Expression> SpaceReader::read_where() {
   std::vector<Expression> conditions;
   if (form_.where.is_null()) return conditions;
   const auto read_one = [&](const ConfigNode& scalar) {
-    reading_ = place_of(scalar);
-    if (!scalar.is_scalar()) scalar.fail_expected("a condition, for example $w2 >= $w1");
-    count_steps(scalar.as_text().size());
     ParameterNames names(*this);
-    conditions.push_back(Expression::parse(scalar, names));
-    if (data_.classes == 0 && reads_classes(*conditions.back().root())) {
-      scalar.fail("`$classes` needs data: give `data`");
-    }
+    conditions.push_back(read_of_parameters(scalar, names, "a condition, for example $w2 >= $w1"));
   };
   try {
     if (!form_.where.is_list()) problems_.attempt([&] { read_one(form_.where); });
@@ -87,6 +91,18 @@ std::vector<Expression> SpaceReader::read_where() {
   return conditions;
 }
 
+std::vector<Expression> SpaceReader::read_given(const std::vector<GivenExpression>& given) {
+  std::vector<Expression> expressions;
+  for (const GivenExpression& metric : given) {
+    problems_.attempt([&] {
+      GivenNames names(*this, metric.source);
+      expressions.push_back(read_of_parameters(metric.source, names, kGivenExample));
+    });
+  }
+  problems_.throw_if_any();
+  return expressions;
+}
+
 std::optional<Names::Meaning> SpaceReader::ParameterNames::find(const std::string& name) {
   const auto found = reader_.parameter_index_.find(name);
   if (found == reader_.parameter_index_.end()) return std::nullopt;
@@ -96,6 +112,25 @@ std::optional<Names::Meaning> SpaceReader::ParameterNames::find(const std::strin
 std::vector<std::string> SpaceReader::ParameterNames::known() const {
   std::vector<std::string> known;
   for (const Parameter& parameter : reader_.parameters_) known.push_back(parameter.name);
+  return known;
+}
+
+std::optional<Names::Meaning> SpaceReader::GivenNames::find(const std::string& name) {
+  const std::optional<Meaning> parameter = ParameterNames::find(name);
+  const auto cost = std::ranges::find(kCosts, name, &NamedCost::name);
+  if (!reader_.has_network() || cost == kCosts.end()) return parameter;
+  if (parameter) {
+    scalar_.fail(in_quotes('$' + name) +
+                 " is a parameter of the space and a cost of its networks: give the parameter another name");
+  }
+  return Meaning{cost_part(static_cast<std::size_t>(cost - kCosts.begin()))};
+}
+
+std::vector<std::string> SpaceReader::GivenNames::known() const {
+  std::vector<std::string> known = ParameterNames::known();
+  for (const NamedCost& cost : kCosts) {
+    if (reader_.has_network()) known.emplace_back(cost.name);
+  }
   return known;
 }
 

@@ -51,6 +51,9 @@ class SpaceReader {
   /// Reads the conditions between parameters. Call it after read(), because they may name a parameter at a
   /// place. @throws UserError with one line for each mistake
   std::vector<Expression> read_where();
+  /// Reads the expressions of given metrics, in the same order. Call it after read_where(). They may name
+  /// parameters, also at a place, and costs of the network. @throws UserError with one line for each mistake
+  std::vector<Expression> read_given(const std::vector<GivenExpression>& given);
   /// Returns the shared parameters in the order of declaration, then the others in the order of their use.
   std::vector<Parameter> take_parameters() { return std::move(parameters_); }
   /// Returns one line for each parameter that is right but may surprise.
@@ -74,7 +77,7 @@ class SpaceReader {
   };
 
   /// The names that a condition of `where` may use: those of parameters, also at places.
-  class ParameterNames final : public Names {
+  class ParameterNames : public Names {
    public:
     explicit ParameterNames(SpaceReader& reader) : reader_(reader) {}
     std::optional<Meaning> find(const std::string& name) override;
@@ -83,8 +86,19 @@ class SpaceReader {
     void count_steps(std::size_t steps) override { reader_.count_steps(steps); }
     bool have_places() const override { return true; }
 
-   private:
+   protected:
     SpaceReader& reader_;
+  };
+
+  /// The names that a given metric may use: those of parameters, and the costs of a network.
+  class GivenNames final : public ParameterNames {
+   public:
+    GivenNames(SpaceReader& reader, const ConfigNode& scalar) : ParameterNames(reader), scalar_(scalar) {}
+    std::optional<Meaning> find(const std::string& name) override;
+    std::vector<std::string> known() const override;
+
+   private:
+    const ConfigNode& scalar_;
   };
 
   /// Bounds the work for any input. @throws SpaceTooLarge with the place of the current item
@@ -101,6 +115,8 @@ class SpaceReader {
   std::size_t parameter_at(const std::string& name, const Parameter& like);
   std::string choice_name(const ConfigNode& given, const std::string& kind, const ConfigNode& source);
   Expression expression(const ConfigNode& scalar, const TreePosition& place);
+  /// Reads an expression of parameters that is not at a place of the network.
+  Expression read_of_parameters(const ConfigNode& scalar, Names& names, const std::string& expected);
   std::vector<Value> values_of(const Expression& expression);
   bool has_network() const { return !form_.network.is_null(); }
   void check_parameters_alone() const;

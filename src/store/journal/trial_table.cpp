@@ -67,6 +67,10 @@ std::vector<trial::Cell> TrialTable::row(const trial::CommittedTrial& committed,
     if (space_.has_network())
       cells.push_back({Topic::kCost, cost.name, architecture.cost.*cost.value, std::nan("")});
   }
+  for (const std::string_view metric : space_.given()) {
+    const double value = architecture.given(metric).value_or(std::nan(""));
+    cells.push_back({Topic::kCost, metric, value, std::nan("")});
+  }
   add(Topic::kFront, "on_front", on_front);
   trial::add_fields(cells, trial);
   trial::add_timing(cells, committed.timing);

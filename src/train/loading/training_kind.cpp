@@ -12,6 +12,7 @@
 #include "train/options/training_check.hpp"
 #include "train/scoring/metrics.hpp"
 
+#include <algorithm>
 #include <mutex>
 #include <set>
 #include <string>
@@ -37,7 +38,11 @@ evaluate::EvaluatorNeeds needs_of(const TrainingOptions& options) {
           .inherits = options.inherit,
           .weights = true,
           .data = true,
-          .deterministic = options.measured.empty(),
+          .deterministic = std::ranges::all_of(options.described,
+                                               [](const evaluate::CommandMetric& metric) {
+                                                 return !metric.is_measured() ||
+                                                        (metric.is_before && metric.is_exact);
+                                               }),
           .device = options.device};
 }
 
@@ -56,7 +61,7 @@ std::unique_ptr<trial::Evaluator> make(const TrainingOptions& options,
     made = std::make_unique<TrainingForecast>(options, *services.dataset, services.split, false);
   else
     made = load_training(*services.ranks, services.place.host).make_evaluator(options, services);
-  return evaluate::with_measured_metrics(std::move(made), options.measured, options.threads, services,
+  return evaluate::with_measured_metrics(std::move(made), options.described, options.threads, services,
                                          "training");
 }
 
@@ -110,7 +115,8 @@ evaluate::EvaluatorKind training_kind() {
             std::vector<std::string> names;
             for (const LossOrMetric& metric : options.metrics) names.push_back(metric.name);
             std::vector<trial::Metric> all = measured_with(names, options.full.judges_epochs());
-            const std::vector<trial::Metric> own = evaluate::descriptions_of(options.measured, true);
+            const std::vector<trial::Metric> own =
+                evaluate::descriptions_of(options.described, evaluate::MetricSource::kProgram);
             all.insert(all.end(), own.begin(), own.end());
             return all;
           },
@@ -136,7 +142,7 @@ evaluate::EvaluatorKind training_kind() {
           },
       .check_place = evaluate::check_measured_section,
       .programs =
-          [read](const ConfigNode& section) { return evaluate::program_checksums(read(section).measured); },
+          [read](const ConfigNode& section) { return evaluate::program_checksums(read(section).described); },
       .describe_device =
           [read](const ConfigNode& section) {
             return describe_device(wish_of(read(section)), load_accelerator);

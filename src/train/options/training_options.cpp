@@ -104,14 +104,15 @@ OptionKind<LossOrMetric> metric_choice() {
   return registered(kinds);
 }
 
-/// Whether an entry states a metric that a program measures: `phone_ms: {run: [./measure.sh], better:
-/// lower}`.
-bool is_measured(const ConfigNode::Entry& entry) {
-  return entry.value.is_map() &&
-         (entry.value.find("run") != nullptr || entry.value.find("better") != nullptr);
+/// Whether an entry states a metric that a program measures, `phone_ms: {run: [./measure.sh], better:
+/// lower}`, or one that an expression gives.
+bool is_described(const ConfigNode::Entry& entry) {
+  const bool is_measured =
+      entry.value.is_map() && (entry.value.find("run") != nullptr || entry.value.find("better") != nullptr);
+  return is_measured || trial::is_given(entry);
 }
 
-/// Reads metrics of held-out samples, and those that programs measure.
+/// Reads metrics of held-out samples, and those that programs measure or expressions give.
 class MetricsReader {
  public:
   MetricsReader() : registered_(metric_choice()) {}
@@ -119,15 +120,15 @@ class MetricsReader {
   /// Reads a list, or a map by names, whose entries mean what they mean in a list.
   bool read(const ConfigNode& node, TrainingOptions& options) const {
     options.metrics.clear();
-    options.measured.clear();
+    options.described.clear();
     if (node.is_list()) {
       for (const ConfigNode& item : node.items()) read_item(item, options);
       return !node.items().empty();
     }
     if (!node.is_map()) return false;
     for (const ConfigNode::Entry& entry : node.entries()) {
-      if (is_measured(entry)) {
-        read_measured(node, entry, options);
+      if (is_described(entry)) {
+        read_described(node, entry, options);
       } else {
         read_item(ConfigNode::make_map({entry}, node.position()), options);
       }
@@ -137,7 +138,7 @@ class MetricsReader {
   ConfigNode write(const TrainingOptions& options) const {
     std::vector<ConfigNode> items;
     for (const LossOrMetric& metric : options.metrics) items.push_back(registered_.write(metric));
-    for (const evaluate::CommandMetric& metric : options.measured) items.push_back(by_name_.write({metric}));
+    for (const evaluate::CommandMetric& metric : options.described) items.push_back(by_name_.write({metric}));
     return items.empty() ? ConfigNode() : ConfigNode::make_list(std::move(items), {});
   }
   /// Drops keys of measurements that may change.
@@ -145,8 +146,8 @@ class MetricsReader {
     if (!written.is_list()) return written;
     std::vector<ConfigNode> items;
     for (const ConfigNode& item : written.items()) {
-      const bool measured = item.is_map() && is_measured(item.entries().front());
-      items.push_back(measured ? by_name_.identity(item) : item);
+      const bool described = item.is_map() && is_described(item.entries().front());
+      items.push_back(described ? by_name_.identity(item) : item);
     }
     return ConfigNode::make_list(std::move(items), written.position());
   }
@@ -165,15 +166,16 @@ class MetricsReader {
   }
 
  private:
-  static void read_measured(const ConfigNode& map, const ConfigNode::Entry& entry, TrainingOptions& options) {
-    options.measured.push_back(evaluate::read_command_metric(map, entry));
-    if (!options.measured.back().is_measured()) {
+  static void read_described(const ConfigNode& map, const ConfigNode::Entry& entry,
+                             TrainingOptions& options) {
+    options.described.push_back(evaluate::read_command_metric(map, entry));
+    if (options.described.back().is_reported()) {
       entry.value.fail("missing key `run`, the program that measures the metric");
     }
   }
   void read_item(const ConfigNode& item, TrainingOptions& options) const {
-    if (item.is_map() && item.entries().size() == 1 && is_measured(item.entries().front())) {
-      return read_measured(item, item.entries().front(), options);
+    if (item.is_map() && item.entries().size() == 1 && is_described(item.entries().front())) {
+      return read_described(item, item.entries().front(), options);
     }
     if (!registered_.read(item, options.metrics.emplace_back())) {
       item.fail_expected(registered_.expected + ", or {NAME: {run: [PROGRAM, ...], better: lower}}");

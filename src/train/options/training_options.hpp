@@ -112,9 +112,9 @@ struct TrainingOptions {
   OptimizerOptions optimizer;
   ScheduleOptions schedule;
   AugmentOptions augment;
-  std::optional<LossOrMetric> loss;               // if not given, the kind of targets decides
-  std::vector<LossOrMetric> metrics;              // the first one judges epochs; if empty, one by the targets
-  std::vector<evaluate::CommandMetric> measured;  // metrics that programs of the user measure
+  std::optional<LossOrMetric> loss;   // if not given, the kind of targets decides
+  std::vector<LossOrMetric> metrics;  // the first one judges epochs; if empty, one by the targets
+  std::vector<evaluate::CommandMetric> described;  // metrics that programs measure or expressions give
   std::int64_t recalibrate = 0;  // batches that measure batch norm's statistics again; 0 for off
   FinalTrainingOptions full;
   DeviceChoice device = DeviceChoice::kAuto;

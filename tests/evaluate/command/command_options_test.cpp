@@ -82,7 +82,7 @@ TEST(CommandOptions, PutMetricsWithProgramsOfTheirOwnBehindThoseOfTheTrainer) {
       "run: [t], metrics: {phone: {run: [m, 1], better: lower, timeout: 3 s, at_once: 1, repeats: 5}, a: "
       "{better: lower}}");
   EXPECT_THAT(trial::names_of(metrics_of(options)), ElementsAre("a", "phone"));
-  EXPECT_THAT(trial::names_of(descriptions_of(options.metrics, false)), ElementsAre("a"));
+  EXPECT_THAT(trial::names_of(descriptions_of(options.metrics, MetricSource::kTrainer)), ElementsAre("a"));
   EXPECT_THAT(trial::course_metrics(metrics_of(options)), ElementsAre("a"));
   EXPECT_THAT(options.metrics[0].run, ElementsAre("m", "1"));
   EXPECT_EQ(options.metrics[0].timeout_s, 3);

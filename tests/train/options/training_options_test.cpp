@@ -41,9 +41,9 @@ TEST(TrainingOptions, ReadMeasuredMetricsFromAListAsFromAMap) {
   };
   const TrainingOptions list = read("[{" + std::string(phone) + "}, {top_k: {k: 2}}, accuracy]");
   EXPECT_EQ(list.metrics.size(), 2U);
-  ASSERT_EQ(list.measured.size(), 1U);
-  EXPECT_EQ(list.measured[0].name, "phone");
-  EXPECT_THAT(list.measured[0].run, ::testing::ElementsAre("m", "{onnx}"));
+  ASSERT_EQ(list.described.size(), 1U);
+  EXPECT_EQ(list.described[0].name, "phone");
+  EXPECT_THAT(list.described[0].run, ::testing::ElementsAre("m", "{onnx}"));
   const TrainingOptions map = read("{" + std::string(phone) + ", top_k: {k: 2}, accuracy: }");
   const auto text = [](const TrainingOptions& options) {
     return to_yaml(TrainingOptions::table().to_config(options));

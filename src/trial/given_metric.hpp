@@ -1,0 +1,39 @@
+#pragma once
+
+#include "skyline/core/option_table.hpp"
+#include "skyline/space/search_space.hpp"
+#include "skyline/trial/metric.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace skyline::trial {
+
+/// A metric of the user's that an expression of parameters and costs gives, so that it is known before a
+/// training: `params: {is: "$layers * $width ** 2"}`. No trial reports it, and Measurements lack it.
+struct GivenMetric {
+  std::string name;
+  ConfigNode is;  // scalar with the expression
+  std::optional<Better> better = {};
+  MetricRange range = {};  // an architecture with a value outside of it is invalid
+  std::string unit = {};
+
+  /// Returns its description. Unless the user says which direction is better, lower values are.
+  Metric description() const;
+  static const OptionTable<GivenMetric>& table();
+};
+
+/// Returns whether an entry of `metrics` describes such a metric.
+bool is_given(const ConfigNode::Entry& entry);
+/// Reads the entry `params: {is: EXPRESSION}` of a map. @throws UserError
+GivenMetric read_given_metric(const ConfigNode& map, const ConfigNode::Entry& entry);
+/// Returns the given metrics of a configuration, in the order of the evaluator's section; for readers that
+/// need not know the evaluator. @throws UserError
+std::vector<GivenMetric> given_metrics(const ConfigNode& root);
+
+std::vector<Metric> descriptions_of(const std::vector<GivenMetric>& metrics);
+/// Returns the expressions for the space.
+std::vector<space::GivenExpression> expressions_of(const std::vector<GivenMetric>& metrics);
+
+}  // namespace skyline::trial
