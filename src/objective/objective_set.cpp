@@ -88,7 +88,7 @@ bool ObjectiveSet::feasible(const space::Cost& cost) const {
 
 std::optional<std::vector<double>> ObjectiveSet::values(const trial::CommittedTrial& committed) const {
   const auto* measurements = std::get_if<trial::Measurements>(&committed.outcome);
-  if (measurements == nullptr) return std::nullopt;
+  if (measurements == nullptr || measurements->pruned) return std::nullopt;
   const space::Cost& cost = committed.trial.architecture().cost;
   for (const Constraint& constraint : constraints_) {
     if (!within(constraint, value_of(constraint, cost, *measurements))) return std::nullopt;
