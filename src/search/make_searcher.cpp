@@ -33,8 +33,10 @@ std::unique_ptr<Searcher> make_searcher(const ConfigNode& section, const space::
                                         std::span<const trial::CommittedTrial> known) {
   const Algorithm& algorithm = algorithm_of(section);
   const std::uint32_t repeats = section.is_map() ? repeats_of(section) : 1;
+  const std::optional<PruningOptions> pruning = pruning_of(section);
   algorithm.check(section, budget);
-  std::unique_ptr<Searcher> searcher = algorithm.make(section, {space, objectives, seed, budget, known});
+  std::unique_ptr<Searcher> searcher = algorithm.make(
+      section, {space, objectives, seed, budget, known, pruning ? pruning->at : std::vector<std::int64_t>()});
   if (repeats == 1) return searcher;
   return std::make_unique<RepeatingSearcher>(std::move(searcher), objectives, repeats,
                                              most_trials(section, algorithm));
