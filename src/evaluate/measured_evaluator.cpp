@@ -78,7 +78,7 @@ class MeasuredEvaluator final : public trial::ForwardingEvaluator {
       return measuring_.unmeasured(ForwardingEvaluator::evaluate(trial, context));
     TrainingContext training(context);
     trial::Outcome outcome = ForwardingEvaluator::evaluate(trial, training);
-    if (std::holds_alternative<trial::Failure>(outcome)) return outcome;
+    if (!trial::is_whole(outcome)) return measuring_.unmeasured(std::move(outcome));
     if (context.group() == nullptr || context.group()->member() == 0) {
       outcome = measure(std::move(outcome), trial, context, training);
     }

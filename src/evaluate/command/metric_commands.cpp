@@ -127,6 +127,7 @@ trial::Outcome MetricCommands::measured(trial::Outcome trained, const trial::Tri
                                         const MeasuringPlace& place) const {
   auto* const measurements = std::get_if<trial::Measurements>(&trained);
   if (measurements == nullptr) return trained;
+  if (measurements->pruned) return unmeasured(std::move(trained));
   for (const Program& program : programs_) {
     measurements->values.push_back(kNotMeasured);
     if (!has_metric(trial, program.metric)) continue;
