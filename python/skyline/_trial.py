@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -9,8 +10,10 @@ import pathlib
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
+
+from skyline._decisions import Decisions
 
 PARAMETERS_FILE = "parameters.json"  # the name of the file that {parameters} stands for
 
@@ -70,7 +73,10 @@ class Trial:
         self._epoch: int | None = None
         self._listens = False
         self._stops = False
+        self._reported_step = -1
+        self._reported_names: set[str] = set()  # names that were reported after the step
         self.has_result = False
+        self.pruned = False  # True once should_stop has ended it because it is far behind others
         self.is_known = True  # False where a module is imported for many trials
 
     def _read(self) -> dict[str, Any]:
@@ -199,7 +205,7 @@ class Trial:
         """
         try:
             for epoch in range(1 + done, 1 + (by_hand if self.by_hand else math.ceil(self.budget))):
-                if self._stops:
+                if self._stops or self.pruned:
                     return
                 self._step = self._epoch = epoch
                 yield epoch
@@ -207,18 +213,21 @@ class Trial:
             self._epoch = None
 
     def should_stop(self) -> bool:
-        """Whether the search stops, and the trainer has `command.grace` (20 s) to end.
+        """Whether the trainer should end: the search stops, or the trial is far behind others (`search.pruning`).
 
-        The first call has SIGTERM noted, which before ends the process at once: a trainer that has nothing to save in `folder`
-        needs no call. Only the main thread can begin to listen; elsewhere the answer is False.
+        If the search stops, the trainer has `command.grace` (20 s) to end. The first call has SIGTERM noted, which before ends the
+        process at once: a trainer that has nothing to save in `folder` needs no call. Only the main thread can begin to listen;
+        elsewhere only pruning is noticed. If the trial is pruned, its values are those of the last step at which it was compared,
+        and what the trainer returns is dropped. Of several processes of a trial only process 0 is told, and tells the others.
         """
         if not self._listens and not self.by_hand:
-            try:
+            with contextlib.suppress(ValueError):  # not the main thread
                 signal.signal(signal.SIGTERM, self._note_stop)
-            except ValueError:  # not the main thread
-                return False
-            self._listens = True
-        return self._stops
+                self._listens = True
+        file = os.environ.get("SKYLINE_DECISION_FILE")
+        if file and not self.by_hand and self.rank == 0 and not self.pruned:
+            self.pruned = Decisions(file).stop_after(self._reported_step, self._reported_names, lambda: self._stops)
+        return self._stops or self.pruned
 
     def _note_stop(self, _signal: int, _frame: Any) -> None:
         self._stops = True
@@ -233,8 +242,16 @@ class Trial:
         given = self._epoch or self._step + 1 if step is None else _step(step)
         if isinstance(given, int):
             self._step = max(self._step, given)  # one below is left out, and those after it are not
+            self._note_reported(given, metrics)
         values = {name: _plain(value) for name, value in metrics.items()}
         self._send({"step": given, **values}, f"step {given}", values)
+
+    def _note_reported(self, step: int, names: Iterable[str]) -> None:
+        if step > self._reported_step:
+            self._reported_step = step
+            self._reported_names = set()
+        if step == self._reported_step:
+            self._reported_names.update(names)
 
     def result(self, **metrics: Any) -> None:
         """Reports the result, once, as the last report. Names that are no metrics are left out, as the search's log says.
@@ -249,7 +266,8 @@ class Trial:
             declared = metrics
         values = {name: _finite(name, value) if name in declared else _plain(value) for name, value in metrics.items()}
         self.has_result = True
-        self._send({"result": values}, "result", values)
+        if not self.pruned:
+            self._send({"result": values}, "result", values)
 
     def _send(self, line: Mapping[str, Any], title: str, values: Mapping[str, float | str]) -> None:
         if self.by_hand:

@@ -22,6 +22,7 @@ class Result:
     parameters: dict[str, Any]
     values: dict[str, float | None] | None = None
     failed: str | None = None
+    pruned: bool = False  # ended within its training, with the values that it had then
 
 
 def _is_as_made(tuner: Any) -> bool:

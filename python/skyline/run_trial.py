@@ -56,7 +56,7 @@ def call(function: Callable[..., Any], words: list[str]) -> int:
     """Calls the function for the trial of this process. Returns the exit code. @param words: what follows the function"""
     try:
         returned = function(**trial.parameters)
-        if not (returned is None and trial.has_result):
+        if not trial.pruned and not (returned is None and trial.has_result):
             trial.result(**_metrics(returned, [word for word in words if "=" not in word and not word.endswith(".json")]))
     except Exception as problem:
         _show(problem)

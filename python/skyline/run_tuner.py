@@ -63,7 +63,7 @@ def serve(tuner: Any, lines: Iterable[str], output: TextIO) -> None:
         message = json.loads(line)
         if "tell" in message:
             told = message["tell"]
-            tuner.tell(Result(told["trial"], told["parameters"], told.get("values"), told.get("failed")))
+            tuner.tell(Result(told["trial"], told["parameters"], told.get("values"), told.get("failed"), told.get("pruned", False)))
             continue
         recorded = message.get("answer")
         if recorded is not None and hasattr(tuner, "accept"):

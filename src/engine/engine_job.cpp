@@ -19,12 +19,14 @@
 #include "engine/slots/journal_sink.hpp"
 #include "engine/slots/result_keeper.hpp"
 #include "engine/slots/slot_pool.hpp"
+#include "engine/slots/slot_pruning.hpp"
 #include "engine/slots/suspects.hpp"
 #include "engine/weights/parent_exchange.hpp"
 #include "engine/weights/weights_keeper.hpp"
 #include "engine/work/storage_calls.hpp"
 #include "store/journal/asked_trials.hpp"
 #include "store/journal/learning_curves.hpp"
+#include "store/journal/step_values.hpp"
 #include "store/publish/publish.hpp"
 #include "store/run_folder/running_trials.hpp"
 
@@ -132,10 +134,17 @@ struct RankJob {
   SlotPool slots{slot_options(), task.evaluator, slot_files()};
   const std::vector<RankProcess> processes = exchange_processes(world);
   FleetChannel mail = make_fleet_channel(environment, options.dispatch, options.window.has_value(),
-                                         task.space, files.header.metrics.size(),
-                                         static_cast<std::size_t>(groups->spans_ranks() ? world.size() : 1));
+                                         task.space, most_message_bytes());
 
   double wall_s() const { return Seconds(Steady::now() - started).count(); }
+
+  std::size_t most_message_bytes() const {
+    const std::size_t metrics = files.header.metrics.size();
+    const auto together = static_cast<std::size_t>(groups->spans_ranks() ? world.size() : 1);
+    const std::size_t bytes = most_mail_bytes(task.space, metrics, together);
+    if (!task.pruning) return bytes;
+    return bytes + search::most_pruning_bytes(*task.pruning, task.objectives.objectives().size(), metrics);
+  }
 
   SlotPoolOptions slot_options() const {
     return {.engine = options,
@@ -164,6 +173,10 @@ struct RankJob {
       kept.weights = make_weights_sink(files, task.space, recent);
     if (options.inherit && !options.folders)
       kept.inherited = make_weights_source(files, recent, parents, options.inherit_key);
+    if (task.pruning) {
+      kept.pruning =
+          std::make_shared<RankPruning>(RankPruning{files, {task.objectives, files.header.metrics}});
+    }
     return kept;
   }
 
@@ -227,10 +240,12 @@ struct RankJob {
     AskedTrialsWriter asked_trials(files, task.space, lines);
     listeners = {&journal, checkpoints.get(), &weights};
     if (options.window && options.checkpoints) listeners.push_back(&asked_trials);
+    StepValuesRemoval step_values(files);
+    if (task.pruning) listeners.push_back(&step_values);
     listeners.insert(listeners.end(), told.begin(), told.end());
     for (run::RunListener* listener : listeners) listener->started(state);
 
-    TrialMaker maker(options, task.evaluator, state);
+    TrialMaker maker(options, task.evaluator, state, make_bars());
     const std::unique_ptr<CommitOrder> order = make_commit_order(options);
     SteadyClock clock;
     const auto is_hopeless = [&] { return only_failed(state, options.most_failures, lines); };
@@ -255,6 +270,11 @@ struct RankJob {
     if (!result.stopped) asked_trials.remove_file();
     result.account = state.account().after(wall_s());
     return result;
+  }
+
+  std::optional<search::PruningBars> make_bars() const {
+    if (!task.pruning) return std::nullopt;
+    return search::PruningBars(*task.pruning, {task.objectives, files.header.metrics});
   }
 
   Replay make_replay() {
@@ -292,6 +312,7 @@ struct RankJob {
     }
     if (!ended) return;
     results->remove_files();
+    if (task.pruning && rank == 0) store::remove_all_step_values(paths);
     if (options.folders) {
       for (const trial::TrialName name : store::trials_with_folders(paths, false)) {
         remove_trial_folders(files, {name});

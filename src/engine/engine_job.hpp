@@ -1,6 +1,7 @@
 #pragma once
 
 #include "skyline/objective/objective_set.hpp"
+#include "skyline/search/pruning.hpp"
 #include "skyline/search/searcher.hpp"
 #include "skyline/space/search_space.hpp"
 #include "skyline/trial/evaluator.hpp"
@@ -36,6 +37,7 @@ struct SearchTask {
   EngineOptions options;
   trial::Place place = {};    // place of this rank, without the evaluator's choices
   std::uint32_t repeats = 1;  // `search.repeats`
+  std::optional<search::PruningOptions> pruning = {};
 };
 
 /// A rank hangs that the job cannot do without.

@@ -83,7 +83,7 @@ class MeasuredEvaluator final : public trial::ForwardingEvaluator {
     }
     TrainingContext training(context);
     trial::Outcome outcome = ForwardingEvaluator::evaluate(trial, training);
-    if (std::holds_alternative<trial::Failure>(outcome)) return outcome;
+    if (!trial::is_whole(outcome)) return measuring_.unmeasured(std::move(outcome));
     if (leads(context)) {
       outcome = with_programs(trial, context, training.last_step(), [&](MeasuringPlace& place) {
         export_model(trial, training.take_trained(), place);

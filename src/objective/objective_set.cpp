@@ -102,7 +102,7 @@ bool ObjectiveSet::feasible(const space::Architecture& architecture) const {
 
 std::optional<std::vector<double>> ObjectiveSet::values(const trial::CommittedTrial& committed) const {
   const auto* measurements = std::get_if<trial::Measurements>(&committed.outcome);
-  if (measurements == nullptr) return std::nullopt;
+  if (measurements == nullptr || measurements->pruned) return std::nullopt;
   const space::Architecture& architecture = committed.trial.architecture();
   for (const Constraint& constraint : constraints_) {
     if (!within(constraint, value_of(constraint, architecture, *measurements))) return std::nullopt;

@@ -150,6 +150,7 @@ class RunState {
   /// Returns whether no trial is under way because the search is thinking about the next one.
   bool waits_for_choice() const { return chooses_ && in_flight_ == 0; }
   std::size_t failed() const { return failed_; }
+  std::size_t pruned() const { return pruned_; }
   /// Returns what the search last said about itself (Searcher::progress_summary), or an empty text.
   const std::string& search_summary() const { return search_summary_; }
   const SlotUsage& account() const { return account_; }
@@ -183,6 +184,7 @@ class RunState {
   std::size_t waiting_ = 0;
   bool chooses_ = false;
   std::size_t failed_ = 0;
+  std::size_t pruned_ = 0;
   std::string search_summary_;
   SlotUsage account_;
 };

@@ -34,9 +34,11 @@ std::unique_ptr<Searcher> make_searcher(const ConfigNode& section, const space::
                                         const TunerStart& start_tuner) {
   const Algorithm& algorithm = algorithm_of(section);
   const std::uint32_t repeats = section.is_map() ? repeats_of(section) : 1;
+  const std::optional<PruningOptions> pruning = pruning_of(section);
   algorithm.check(section, budget);
   std::unique_ptr<Searcher> searcher =
-      algorithm.make(section, {space, objectives, seed, budget, known, start_tuner});
+      algorithm.make(section, {space, objectives, seed, budget, known,
+                               pruning ? pruning->at : std::vector<std::int64_t>(), start_tuner});
   if (repeats == 1) return searcher;
   return std::make_unique<RepeatingSearcher>(std::move(searcher), objectives, repeats,
                                              most_trials(section, algorithm));

@@ -66,6 +66,11 @@ std::string_view to_text(FailureKind kind) {
   return text_of(kFailureKinds, kind);
 }
 
+std::string_view status_of(const Outcome& outcome) {
+  if (const auto* failure = std::get_if<Failure>(&outcome)) return to_text(failure->kind);
+  return is_whole(outcome) ? kOk : kPruned;
+}
+
 Phase parse_phase(std::string_view text) {
   return value_of(kPhases, text, "phase");
 }

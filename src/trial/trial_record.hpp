@@ -44,8 +44,18 @@ void for_each_field(Failure& failure, Visitor& visit) {
 }
 
 template <typename Visitor>
+void for_each_field(StepValues& step, Visitor& visit) {
+  visit(step.step, step.values);
+}
+
+template <typename Visitor>
 void for_each_field(Measurements& measurements, Visitor& visit) {
-  visit(measurements.values);
+  visit(measurements.values, measurements.steps, measurements.pruned);
+}
+
+template <typename Visitor>
+void for_each_field(PruningBar& bar, Visitor& visit) {
+  visit(bar.step, bar.points);
 }
 
 template <typename Visitor>
@@ -53,7 +63,8 @@ void for_each_field(NamedTensor& tensor, Visitor& visit) {
   visit(tensor.name, tensor.dims, tensor.values);
 }
 
-/// The first fields must stay first: CommitLog reads some records only up to them.
+/// Visits all fields except the bars, which only a trial in flight needs. The first fields must stay first:
+/// CommitLog reads some records only up to them.
 template <typename Visitor>
 void for_each_field(Trial& trial, Visitor& visit) {
   visit(trial.number, trial.proposal.trains, trial.proposal.final_repeat, trial.proposal.architecture);

@@ -164,6 +164,19 @@ class Trainer(PackageCase):
         self.assertEqual(job.wait(TIMEOUT_S), 75)
         self.assertEqual((self.folder / f"{self.script.name}.heard").read_text(), "1")
 
+    def test_a_trial_that_is_far_behind_others_ends_when_it_asks(self):
+        text = ("from skyline import trial\nlr = trial.parameters['lr'] if not trial.by_hand else 0.5\n"
+                "for epoch in trial.epochs(by_hand=3):\n    trial.report(train_loss=1)\n    trial.report(score=lr * epoch)\n    trial.report(size=1)\n"
+                "    if trial.should_stop():\n        print('facts', [epoch])\n        break\n"
+                "trial.result(score=lr, size=1)\n")
+        self.assertNotIn("facts", self.by_hand(text))
+        run = self.search(text, parameters="{lr: {choice: [0.5, 0.6, 0.7, 0.1, 0.2, 0.8]}}", more=", epochs: 4",
+                          search="{algorithm: exhaustive, pruning: {at: [2], keep: 0.5, least: 3}}\nrun: {window: 1}")
+        self.assertEqual([(row["lr"], row["status"], row["score"]) for row in run.rows],
+                         [(0.5, "ok", 0.5), (0.6, "ok", 0.6), (0.7, "ok", 0.7), (0.1, "pruned", 0.2), (0.2, "pruned", 0.4), (0.8, "ok", 0.8)])
+        self.assertEqual((self.facts(run.log(3)), run.status["pruned"]), ([2], 2))
+        self.assertEqual([row["lr"] for row in run.front_rows], [0.8])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -45,6 +45,7 @@ class MockContext : public EvaluationContext {
   MOCK_METHOD(TrialState&, state, (), (override));
   MOCK_METHOD(TrialWeights&, weights, (), (override));
   MOCK_METHOD(const TrialFolder*, folder, (), (override));
+  MOCK_METHOD(TrialPruning*, pruning, (), (override));
   MOCK_METHOD(TrialGroup*, group, (), (override));
   MOCK_METHOD(Place, place, (), (const, override));
   MOCK_METHOD(std::string, last_failure, (), (const, override));
@@ -58,6 +59,13 @@ class MockWeights : public TrialWeights {
   MOCK_METHOD(bool, wanted, (), (const, override));
   MOCK_METHOD(void, keep, (Tensors), (override));
   MOCK_METHOD(void, keep_answers, (std::string), (override));
+};
+
+class NothingCompared final : public TrialPruning {
+ public:
+  std::span<const Decision> decisions() const override { return {}; }
+  std::vector<std::string> compared() const override { return {}; }
+  bool decide(const CurvePoint& /*point*/) override { return false; }
 };
 
 class NeverStops final : public TrialControl {
@@ -107,6 +115,7 @@ TEST(ForwardingContext, GivesTheServicesOfTheOneBehindIt) {
   NeverStops control;
   TrialState state;
   TrialWeights weights;
+  NothingCompared pruning;
   const TrialFolder folder;
   TrialTiming timing;
   const auto members = testing::make_local_groups(1);
@@ -115,6 +124,7 @@ TEST(ForwardingContext, GivesTheServicesOfTheOneBehindIt) {
   EXPECT_CALL(behind, state()).WillOnce(ReturnRef(state));
   EXPECT_CALL(behind, weights()).WillOnce(ReturnRef(weights));
   EXPECT_CALL(behind, folder()).WillOnce(Return(&folder));
+  EXPECT_CALL(behind, pruning()).WillOnce(Return(&pruning));
   EXPECT_CALL(behind, group()).WillOnce(Return(group));
   EXPECT_CALL(behind, place()).WillOnce(Return(on_host("b")));
   EXPECT_CALL(behind, last_failure()).WillOnce(Return("full"));
@@ -124,6 +134,7 @@ TEST(ForwardingContext, GivesTheServicesOfTheOneBehindIt) {
   EXPECT_EQ(&context.state(), &state);
   EXPECT_EQ(&context.weights(), &weights);
   EXPECT_EQ(context.folder(), &folder);
+  EXPECT_EQ(context.pruning(), &pruning);
   EXPECT_EQ(context.group(), group);
   EXPECT_EQ(context.place().host, "b");
   EXPECT_EQ(context.last_failure(), "full");

@@ -123,9 +123,9 @@ class ObjectiveSet {
 
   /// Returns whether an architecture meets every computed constraint.
   bool feasible(const space::Architecture& architecture) const;
-  /// Returns the objective values in the user's sense, [num_objectives]. Returns nullopt if the trial failed,
-  /// a needed metric is NaN, or a measured constraint is not met; such trials are never on the front and
-  /// never parents.
+  /// Returns the objective values in the user's sense, [num_objectives]. Returns nullopt if the trial failed
+  /// or was pruned, a needed metric is NaN, or a measured constraint is not met; such trials are never on the
+  /// front and never parents.
   std::optional<std::vector<double>> values(const trial::CommittedTrial& committed) const;
   /// Returns objective values with maximized columns negated, so that every column is minimized.
   std::optional<std::vector<double>> minimized(const trial::CommittedTrial& committed) const;

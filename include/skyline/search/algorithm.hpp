@@ -1,6 +1,7 @@
 #pragma once
 
 #include "skyline/core/option_table.hpp"
+#include "skyline/search/pruning.hpp"
 #include "skyline/search/searcher.hpp"
 #include "skyline/search/tuner.hpp"
 
@@ -24,6 +25,8 @@ struct SearchProblem {
   /// space. Their noise and their budgets are their own. Those of a source stand together, and have its place
   /// among the sources as iteration.
   std::span<const trial::CommittedTrial> known = {};
+  /// Epochs after which results have values, too (`search.pruning`).
+  std::vector<std::int64_t> steps = {};
   /// Starts the program of the user that chooses; empty where nothing is trained, as in `skyline validate`.
   TunerStart start_tuner = {};
 };
@@ -84,6 +87,7 @@ template <typename Own>
 struct AllOptions : Own {
   std::vector<KnownSource> known;
   std::uint32_t repeats = 1;  // trainings of a candidate for the front
+  std::optional<PruningOptions> pruning;
 };
 OptionKind<std::vector<KnownSource>> known_kind();
 /// The kind of `search.repeats`. The default is not written, so that older runs are the same runs.
@@ -116,6 +120,8 @@ OptionTable<AllOptions<Own>> with_common_keys(const OptionTable<Own>& own) {
   all.add(
       {"repeats", &AllOptions<Own>::repeats, repeats_kind(),
        "Trainings of each candidate for the front, whose means compare; each is a trial. 1 unless given."});
+  all.add({"pruning", &AllOptions<Own>::pruning, pruning_kind(),
+           "Trials that are far behind others end within their training."});
   return all;
 }
 

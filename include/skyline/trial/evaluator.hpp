@@ -106,6 +106,28 @@ class TrialWeights {
   virtual void keep_answers(std::string /*json*/) {}
 };
 
+/// The comparison of a trial with others while it trains (`search.pruning`). All members of a group know the
+/// declared steps by Trial::bars; member 0 compares.
+class TrialPruning {
+ public:
+  struct Decision {
+    std::int64_t step = 0;
+    bool stop = false;  // whether the trial should end; stays true once it is
+  };
+  virtual ~TrialPruning() = default;
+  /// Returns the decisions so far, ascending; also those of an earlier attempt at the trial, or an earlier
+  /// job. Valid until the next call of decide().
+  virtual std::span<const Decision> decisions() const = 0;
+  /// Returns the names of the metrics that are compared.
+  virtual std::vector<std::string> compared() const = 0;
+  /// Compares the values after a declared step, an epoch or another unit of the budget, and keeps them with
+  /// the result. A trial that lacks one of compared(), or has NaN for it, may continue. If the step was
+  /// decided, that decision stands. Steps ascend.
+  /// @return  whether the trial should end. If the evaluator ends it, it returns Measurements with `pruned`,
+  ///          whose values the engine fills in
+  virtual bool decide(const CurvePoint& point) = 0;
+};
+
 /// The folder of a trial in the run, for an evaluator whose state is files. All attempts at the trial have
 /// the same one, in later jobs too. Only their owner may enter it.
 struct TrialFolder {
@@ -129,6 +151,9 @@ class EvaluationContext {
   /// (EvaluatorNeeds). When the trial has ended well, what is in the folder is the state that the trial
   /// leaves; the evaluator must not change it any more.
   virtual const TrialFolder* folder() { return nullptr; }
+  /// Returns the comparison of the trial while it trains, or nullptr if it is not compared: it has no bars,
+  /// or this member does not lead.
+  virtual TrialPruning* pruning() { return nullptr; }
   /// Returns the group if trial.members > 1, else nullptr. evaluate() is then called once per member, at the
   /// same time, and only member 0's context saves, inherits and keeps, and has a folder.
   virtual TrialGroup* group() = 0;

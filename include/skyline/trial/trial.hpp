@@ -153,6 +153,17 @@ struct Proposal {
   std::optional<Expected> expected = {};
 };
 
+/// Most declared steps of `search.pruning`; bounds messages between ranks and lines of journals.
+inline constexpr std::size_t kMostDeclaredSteps = 16;
+
+/// The results with which a trial is compared after a declared step (`search.pruning`). A trial that one of
+/// them dominates is pruned there.
+struct PruningBar {
+  std::int64_t step = 0;
+  /// Row-major [points x compared objectives], every column minimized; empty if too few results are known.
+  std::vector<double> points;
+};
+
 /// An evaluation in a run. It is complete: any rank can evaluate it, with the same result.
 struct Trial {
   TrialNumber number = 0;
@@ -160,6 +171,9 @@ struct Trial {
   std::uint64_t seed = 0;     // depends only on the run's seed, arch id, horizon and repeats
   std::uint32_t members = 1;  // members of the group that trains it; a part of its definition
   std::uint64_t cost = 0;     // Evaluator::predicted_cost in whole units; commits by virtual time use it
+  /// One for each declared step, ascending; empty if the trial is never pruned. They follow from the results
+  /// that the searcher was told when it proposed the trial, so no file has them.
+  std::vector<PruningBar> bars = {};
 
   bool is_final() const { return proposal.trains.has_value(); }
   Phase phase() const { return is_final() ? Phase::kFinal : Phase::kSearch; }
@@ -202,9 +216,21 @@ struct Failure {
   bool is_of_storage() const { return kind == FailureKind::kStorage || kind == FailureKind::kFilledStorage; }
 };
 
+/// The values that a trial reported after a declared step (`search.pruning`), in the order of
+/// EvaluatorKind::metrics; NaN if a metric was not among them.
+struct StepValues {
+  std::int64_t step = 0;
+  std::vector<double> values;
+};
+
 /// Measured values, in the order of EvaluatorKind::metrics; NaN if a metric was not measured.
 struct Measurements {
   std::vector<double> values;
+  std::vector<StepValues> steps =
+      {};  // the declared steps that were reported, ascending; the engine adds them
+  /// Whether the trial ended early because it was far behind others. Its values are those of the last of
+  /// `steps`, which the engine fills in. It counts as a trial, and is never on a front.
+  bool pruned = false;
 };
 
 /// The outcome of a trial. A failure is a value; a failed trial is never on the front.
@@ -214,6 +240,16 @@ inline bool is_outside(const Outcome& outcome) {
   const auto* failure = std::get_if<Failure>(&outcome);
   return failure != nullptr && failure->kind == FailureKind::kOutside;
 }
+/// Returns whether the trial was trained to the end of its budget.
+inline bool is_whole(const Outcome& outcome) {
+  const auto* measured = std::get_if<Measurements>(&outcome);
+  return measured != nullptr && !measured->pruned;
+}
+/// The status of a trial that was trained to its end, and of one that was pruned.
+inline constexpr std::string_view kOk = "ok";
+inline constexpr std::string_view kPruned = "pruned";
+/// Returns one of them, or the kind of the failure.
+std::string_view status_of(const Outcome& outcome);
 
 /// Times of a trial, and the place where it ran. They are never part of the canonical journal.
 struct TrialTiming {

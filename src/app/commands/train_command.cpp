@@ -47,6 +47,10 @@ class CopiedSearch final : public PresetRun {
         throw UserError("--trial " + std::to_string(number) + ": failed in " +
                         arguments_.choice.run.string());
       }
+      if (!trial::is_whole(searched->outcome)) {
+        throw UserError("--trial " + std::to_string(number) + ": was pruned in " +
+                        arguments_.choice.run.string() + "; expected one with all of its epochs");
+      }
       if (searched->trial.may_be_continued()) {
         throw UserError("--trial " + std::to_string(number) + ": had a part of its epochs in " +
                         arguments_.choice.run.string() +
@@ -80,8 +84,10 @@ class CopiedSearch final : public PresetRun {
     while (!searcher->finished()) {
       for (trial::Proposal& proposal : searcher->ask(1).proposals) {
         const trial::TrialNumber number = numbers_.at(lines.size() / arguments_.seeds);
+        auto measured = std::get<trial::Measurements>(source_.state.search_trial(number)->outcome);
+        measured.steps.clear();
         lines.push_back({.trial = maker.make(std::move(proposal)),
-                         .outcome = source_.state.search_trial(number)->outcome,
+                         .outcome = std::move(measured),
                          .timing = {},
                          .position = lines.size()});
       }
@@ -89,6 +95,7 @@ class CopiedSearch final : public PresetRun {
     store::JournalHeader header = source_.header;
     if (store::same_metrics(header, config.metrics)) header.metrics = config.metrics;
     header.has_names_only = false;
+    header.pruning = false;
     header.skyline_version = program_version();
     header.config_hash = config.identity_hash();
     header.seed = options.seed;

@@ -18,7 +18,7 @@ std::string of_slots(std::size_t trials, std::size_t slots) {
 }
 
 std::optional<std::string> useless_window(const RunConfig& config, const search::Searcher& searcher) {
-  if (!config.sections.run.window) return std::nullopt;
+  if (!config.sections.run.window || search::pruning_of(config.sections.search)) return std::nullopt;
   const search::Algorithm& algorithm = config.algorithm();
   const std::string key = "run.window: a window does not help " + algorithm.name + ", ";
   if (!searcher.needs_results()) return key + "which needs no results: leave it out";

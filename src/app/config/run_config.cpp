@@ -14,6 +14,7 @@
 #include "evaluate/command/command_check.hpp"
 #include "model_export/model/exported_model.hpp"
 #include "run/baselines.hpp"
+#include "search/pruning_bars.hpp"
 #include "store/publish/publish.hpp"
 
 #include <chrono>
@@ -52,6 +53,12 @@ void check_search(const ConfigNode& root, const RunConfig& config) {
   const ConfigNode* search = section_in(root, "search");
   if (search == nullptr) return;
   search::check_repeats(*search, config.algorithm());
+  search::check_pruning(*search, config.sections.search, config.algorithm(), {config.evaluator.needs.epochs});
+  if (search::pruning_of(*search) && !config.sections.run.window) {
+    search->at("pruning").fail(
+        "needs `run.window`, a number of trials, e.g. 8: a generation is asked for at once, and compared "
+        "with nothing");
+  }
   config.algorithm().check(*search, {config.evaluator.needs.epochs});
 }
 
@@ -145,6 +152,7 @@ class ConfigParser {
   void check_evaluator() const;
   void read_space();
   void read_objectives(bool knows_metrics);
+  void check_pruning() const;
   void check_place() const;
   void check_search_program() const;
   void read_known();
@@ -180,6 +188,7 @@ RunConfig ConfigParser::parse(DataCheck check) {
   mistakes_.attempt([&] { read_space(); });
   const bool knows_space = is_right_so_far();
   mistakes_.attempt([&] { read_objectives(knows_metrics); });
+  if (is_right_so_far()) mistakes_.attempt([&] { check_pruning(); });
   if (check != DataCheck::kStated && knows_space) mistakes_.attempt([&] { check_place(); });
   if (check != DataCheck::kStated) mistakes_.attempt([&] { check_search_program(); });
   throw_mistakes();
@@ -262,6 +271,15 @@ void ConfigParser::read_space() {
   if (section == nullptr || (has_network_ && !data_.shape)) return;
   config_.space = space::SearchSpace::parse(*section, config_.shape, searched_.counted(),
                                             trial::expressions_of(config_.given));
+}
+
+/// Refuses pruning where no objective is known before the end of a training.
+void ConfigParser::check_pruning() const {
+  const ConfigNode* search = section_in(root_, "search");
+  if (search == nullptr || !search::pruning_of(*search)) return;
+  if (!search::StepComparison(config_.objectives, config_.metrics).measured().empty()) return;
+  search->at("pruning").fail("the evaluator `" + config_.evaluator.kind->name +
+                             "` measures no objective during a training: nothing can be compared");
 }
 
 /// Checks that the space, the budgets and this machine suit the evaluator's section.
@@ -439,6 +457,7 @@ store::JournalHeader RunConfig::journal_header(const trial::Evaluator& made) con
       .metrics = metrics,
       .device = made.device(),
       .deterministic = evaluator.needs.deterministic,
+      .pruning = search::pruning_of(sections.search).has_value(),
       .conditions = space.has_conditions() ? space::ConditionRules::kExact : space::ConditionRules::kBinary};
 }
 

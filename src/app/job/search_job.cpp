@@ -61,8 +61,8 @@ std::function<bool()> stop_of_start(const StopRequest& stop, std::optional<doubl
 std::vector<trial::TrialNumber> numbers_of(const run::RunState& state) {
   std::vector<trial::TrialNumber> numbers;
   for (const run::SharedTrial& committed : state.trials()) {
-    const bool succeeded = std::holds_alternative<trial::Measurements>(committed->outcome);
-    if (!committed->trial.is_final() && succeeded) numbers.push_back(committed->trial.number);
+    if (!committed->trial.is_final() && trial::is_whole(committed->outcome))
+      numbers.push_back(committed->trial.number);
   }
   return numbers;
 }
@@ -194,7 +194,8 @@ struct SearchJob {
                             .full_training = {},
                             .options = config.engine_options(),
                             .place = evaluate::place_of(*environment),
-                            .repeats = search::repeats_of(config.sections.search)};
+                            .repeats = search::repeats_of(config.sections.search),
+                            .pruning = search::pruning_of(config.sections.search)};
     task.options.coordinator_only = arguments.coordinator_only;
     task.options.slots = arguments.slots;
     task.options.resume = arguments.resume != Resume::kNo;

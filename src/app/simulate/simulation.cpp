@@ -36,8 +36,8 @@ TimeLaw measured_law(const run::OpenedRun& run) {
     const trial::Trial& trial = committed->trial;
     const double work = static_cast<double>(trial.cost) / trial.members;
     const double seconds = committed->timing.total_s();
-    const bool succeeded = std::holds_alternative<trial::Measurements>(committed->outcome);
-    if (succeeded && !trial.is_final() && seconds > 0) times.push_back(seconds / work);
+    if (trial::is_whole(committed->outcome) && !trial.is_final() && seconds > 0)
+      times.push_back(seconds / work);
   }
   if (times.empty()) throw UserError(run.paths.root.string() + ": no trial has been trained");
   double sum = 0;

@@ -115,19 +115,26 @@ space::Genotype read_parameters(const Json& object, const space::SearchSpace& sp
   return genotype;
 }
 
-/// Reads values by name into the order of the metrics. Computed costs are known anyway. A value outside of
-/// its range is a failure, as in a run.
-trial::Outcome read_values(const Json& object, const std::vector<trial::Metric>& metrics,
+/// Returns whether a metric is known without being told.
+bool is_computed(std::string_view metric, const space::SearchSpace& space) {
+  const std::vector<std::string> costs = objective::cost_metric_names();
+  const std::vector<std::string_view> given = space.given();
+  return std::ranges::find(costs, metric) != costs.end() || std::ranges::find(given, metric) != given.end();
+}
+
+/// Reads values by name into the order of the metrics. Computed ones are known anyway. A value outside of its
+/// range is a failure, as in a run.
+trial::Outcome read_values(const Json& object, const space::SearchSpace& space,
+                           const std::vector<trial::Metric>& metrics,
                            const std::vector<std::string>& needed) {
   if (!object.is_object())
     throw UserError("values: expected values of metrics by name, got " + in_quotes(text_of(object)));
   const std::vector<std::string> names = trial::names_of(metrics);
-  const std::vector<std::string> computed = objective::computed_metric_names();
   std::vector<double> values(metrics.size(), std::numeric_limits<double>::quiet_NaN());
   std::string failure;
   for (const auto& item : object.items()) {
     const auto place = std::ranges::find(names, item.key());
-    if (place == names.end() && std::ranges::find(computed, item.key()) != computed.end()) continue;
+    if (place == names.end() && is_computed(item.key(), space)) continue;
     if (place == names.end())
       throw UserError("values: no metric " + in_quotes(item.key()) + ", " + suggestion(item.key(), names));
     if (!item.value().is_number())
@@ -161,7 +168,7 @@ ToldResult read_told(const Json& tell, const space::SearchSpace& space,
     told.outcome =
         trial::Failure{trial::FailureKind::kProgram, shortened(store::decode_text(tell, "failed"))};
   } else {
-    told.outcome = read_values(store::member(tell, "values"), metrics, needed);
+    told.outcome = read_values(store::member(tell, "values"), space, metrics, needed);
   }
   return told;
 }
@@ -210,6 +217,7 @@ std::string result_line(std::optional<trial::TrialNumber> number, const trial::C
     for (const objective::Objective& each : objectives.objectives()) add_value(values, each, result);
     for (const objective::Constraint& each : objectives.constraints()) add_value(values, each, result);
     told["values"] = std::move(values);
+    if (!trial::is_whole(result.outcome)) told["pruned"] = true;
   }
   return line_of({{"tell", std::move(told)}});
 }

@@ -58,16 +58,17 @@ void FleetChannel::send_message(int to) {
 }
 
 void FleetChannel::send_trial(int to, std::size_t slot, const Assignment& assignment) {
-  send(to, MessageKind::kTrial, slot, *assignment.trial, assignment.group, assignment.attempt,
-       assignment.tried, assignment.losses, assignment.last_failure, assignment.in_doubt);
+  send(to, MessageKind::kTrial, slot, *assignment.trial, assignment.trial->bars, assignment.group,
+       assignment.attempt, assignment.tried, assignment.losses, assignment.last_failure, assignment.in_doubt);
 }
 
 FleetChannel::SlotTrial FleetChannel::read_trial(const Message& message) const {
   const auto trial = std::make_shared<trial::Trial>();
   SlotTrial read{0, {trial, {}}};
   RecordReader reader(message.content);
-  reader(read.slot, *trial, read.assignment.group, read.assignment.attempt, read.assignment.tried,
-         read.assignment.losses, read.assignment.last_failure, read.assignment.in_doubt);
+  reader(read.slot, *trial, trial->bars, read.assignment.group, read.assignment.attempt,
+         read.assignment.tried, read.assignment.losses, read.assignment.last_failure,
+         read.assignment.in_doubt);
   require(reader.at_end(), "the record of a trial has bytes after its end");
   trial::replace_architectures(
       *trial, [&](const space::Architecture& sent) { return build(space_, sent, trial->number); });
@@ -116,15 +117,15 @@ void FleetChannel::close() {
 }
 
 FleetChannel make_fleet_channel(comm::Environment& environment, DispatchKind kind, bool has_window,
-                                const space::SearchSpace& space, std::size_t metrics, std::size_t together) {
+                                const space::SearchSpace& space, std::size_t most_bytes) {
   const bool survives = comm::share(environment.world(), environment.launch().survivors_live);
-  const std::size_t bytes = most_mail_bytes(space, metrics, together);
   if (kind == DispatchKind::kPointToPoint || (kind == DispatchKind::kAuto && (has_window || survives))) {
-    if (auto link = environment.make_link(bytes)) {
-      return {std::move(link), space, bytes, kPointToPointPrefetch_s, survives};
+    if (auto link = environment.make_link(most_bytes)) {
+      return {std::move(link), space, most_bytes, kPointToPointPrefetch_s, survives};
     }
   }
-  return {comm::make_collective_link(environment.world(), bytes), space, bytes, kCollectivePrefetch_s};
+  return {comm::make_collective_link(environment.world(), most_bytes), space, most_bytes,
+          kCollectivePrefetch_s};
 }
 
 }  // namespace skyline::engine

@@ -34,7 +34,7 @@ enum class MessageKind : std::uint8_t {
   kClosed       // other ranks, as the last message: all files of the sender are written
 };
 
-/// Returns the most bytes of a message of a run.
+/// Returns the most bytes of a message of a run without `search.pruning`.
 /// @param metrics  metrics of a result
 /// @param together  ranks that may train a trial together
 std::size_t most_mail_bytes(const space::SearchSpace& space, std::size_t metrics, std::size_t together);
@@ -103,8 +103,8 @@ class FleetChannel {
 /// Makes the connection for a run's trials and results. Collective.
 /// @param has_window  whether the run has a window, so that trials are asked for one by one
 /// @param space       outlives the mail
-/// @param metrics, together  as for most_mail_bytes()
+/// @param most_bytes  largest message: most_mail_bytes(), and what bars need besides
 FleetChannel make_fleet_channel(comm::Environment& environment, DispatchKind kind, bool has_window,
-                                const space::SearchSpace& space, std::size_t metrics, std::size_t together);
+                                const space::SearchSpace& space, std::size_t most_bytes);
 
 }  // namespace skyline::engine

@@ -173,6 +173,7 @@ void SearchLoop::tell(search::Searcher& searcher) {
   const run::SharedTrial told = std::move(untold_.front());
   untold_.pop_front();
   continuations_.committed(told);
+  maker_.told(*told);
   searcher.tell(*told);
   ask(searcher);
   release(&searcher);

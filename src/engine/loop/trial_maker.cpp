@@ -27,8 +27,8 @@ std::uint64_t whole_cost(double predicted) {
 }  // namespace
 
 TrialMaker::TrialMaker(const EngineOptions& options, const trial::Evaluator& evaluator,
-                       const run::RunState& state)
-    : options_(options), evaluator_(evaluator), state_(state) {}
+                       const run::RunState& state, std::optional<search::PruningBars> bars)
+    : options_(options), evaluator_(evaluator), state_(state), bars_(std::move(bars)) {}
 
 void TrialMaker::recorded(const trial::Trial& trial) {
   if (trial.is_final()) return;
@@ -53,6 +53,7 @@ trial::Trial TrialMaker::make(trial::Proposal proposal) {
   require(trial.members == 1 || evaluator_.forms_groups(),
           "the evaluator's members_for() asks for a group, but its forms_groups() says that it forms none");
   trial.cost = whole_cost(evaluator_.predicted_cost(trial));
+  if (bars_ && !trial.is_final()) trial.bars = bars_->bars();
   return trial;
 }
 
@@ -64,8 +65,7 @@ trial::Start TrialMaker::start_of(const trial::Proposal& proposal) const {
   const bool all_stay = options_.keep_weights == KeepWeights::kAll;
   const auto heritable = [&](trial::TrialNumber number) -> run::SharedTrial {
     run::SharedTrial parent = state_.search_trial(number);
-    const bool stays =
-        all_stay ? std::holds_alternative<trial::Measurements>(parent->outcome) : state_.on_front(number);
+    const bool stays = all_stay ? trial::is_whole(parent->outcome) : state_.on_front(number);
     return stays ? parent : nullptr;
   };
   return choose_start(proposal, heritable, options_.folders);

@@ -4,20 +4,29 @@
 
 #include "engine/work/engine_options.hpp"
 #include "run/run_state.hpp"
+#include "search/pruning_bars.hpp"
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 namespace skyline::engine {
 
-/// Makes the trials of a run from the searchers' proposals: adds numbers, seeds, groups and the parents whose
-/// weights they start from. It depends only on the proposals and commits so far.
+/// Makes the trials of a run from the searchers' proposals: adds numbers, seeds, groups, the parents whose
+/// weights they start from, and the bars below which they are pruned. It depends only on the proposals and
+/// commits so far.
 class TrialMaker {
  public:
   /// The referenced objects must outlive the maker.
-  TrialMaker(const EngineOptions& options, const trial::Evaluator& evaluator, const run::RunState& state);
+  /// @param bars  without a value no trial is pruned
+  TrialMaker(const EngineOptions& options, const trial::Evaluator& evaluator, const run::RunState& state,
+             std::optional<search::PruningBars> bars = {});
   trial::Trial make(trial::Proposal proposal);
+  /// Notes that the searcher is told a result: bars depend on what it knows.
+  void told(const trial::CommittedTrial& committed) {
+    if (bars_) bars_->tell(committed);
+  }
   /// Returns the number of the next search trial.
   trial::TrialNumber next() const { return next_; }
   /// Returns whether a trial depends on the commits when it is made, beyond what the searcher knows.
@@ -32,6 +41,7 @@ class TrialMaker {
   const EngineOptions& options_;
   const trial::Evaluator& evaluator_;
   const run::RunState& state_;
+  std::optional<search::PruningBars> bars_;
   trial::TrialNumber next_ = 0;  // number of the next search trial
   std::vector<bool> recorded_;   // indexed by number of search trial
 };

@@ -67,7 +67,9 @@ void check_outcome(Outcome& outcome, const std::vector<trial::Metric>& metrics,
   if (const auto* measured = std::get_if<trial::Measurements>(&outcome)) {
     require(measured->values.size() == metrics.size(),
             "the evaluator returned another number of values than it has metrics");
-    if (const auto reason = find_wrong_value(measured->values, metrics, needed)) {
+    const std::vector<std::string> of_pruned = {};
+    if (const auto reason =
+            find_wrong_value(measured->values, metrics, measured->pruned ? of_pruned : needed)) {
       outcome = Failure{FailureKind::kException, *reason};
     }
   }

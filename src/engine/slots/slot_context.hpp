@@ -60,6 +60,7 @@ class SlotContext final : public trial::EvaluationContext, trial::TrialState, tr
     if (!folder_ && begin_folder_) folder_ = begin_folder_();
     return folder_ ? &folder_->shown : nullptr;
   }
+  trial::TrialPruning* pruning() override { return pruning_; }
   trial::TrialGroup* group() override { return group_ ? &*group_ : nullptr; }
   trial::Place place() const override { return place_; }
   std::string last_failure() const override { return last_failure_; }
@@ -75,6 +76,8 @@ class SlotContext final : public trial::EvaluationContext, trial::TrialState, tr
   }
   /// Returns the folder that was made, or nullopt.
   const std::optional<TrialFolders::Begun>& made_folder() const { return folder_; }
+  /// Compares the trial with others. @param pruning  must outlive the context
+  void compare_by(trial::TrialPruning& pruning) { pruning_ = &pruning; }
   /// Makes this the context of member 0.
   void lead(trial::TrialGroup& group) { group_.emplace(group, *this); }
   Tensors take_weights() { return std::move(kept_); }
@@ -128,6 +131,7 @@ class SlotContext final : public trial::EvaluationContext, trial::TrialState, tr
   MemberControl control_;
   SlotCheckpoints* checkpoints_;
   bool wants_weights_;
+  trial::TrialPruning* pruning_ = nullptr;
   const std::string last_failure_;
   std::function<std::shared_ptr<const Tensors>()> inherited_;
   std::function<std::optional<TrialFolders::Begun>()> begin_folder_;

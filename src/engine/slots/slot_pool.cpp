@@ -181,8 +181,12 @@ void SlotPool::State::train(std::size_t slot, const Assignment& assignment, Slot
     context.make_folder(
         keeping_error(unreadable, [&] { return files.folders->begin(trial, assignment.losses, stop); }));
   }
+  std::optional<SlotPruning> pruning;
+  if (files.pruning && !trial.bars.empty()) pruning.emplace(files.pruning, trial);
+  if (pruning) context.compare_by(*pruning);
   Arrival arrival{trial.name(), evaluate(context), timing};
   noted.end();
+  if (pruning) pruning->complete(arrival.outcome);
   arrival.attempt = assignment.attempt;
   const bool overran = deadlines[slot].left_s().value_or(0) < 0;
   if (unreadable) std::rethrow_exception(unreadable);
@@ -300,7 +304,7 @@ void SlotPool::State::hand_in(const trial::Trial& trial, Arrival arrival, SlotCo
     return finished(std::move(arrival));
   }
   std::vector<trial::NamedTensor> kept = context.take_weights();
-  if (!std::holds_alternative<trial::Measurements>(arrival.outcome)) kept.clear();
+  if (!trial::is_whole(arrival.outcome)) kept.clear();
   std::vector<trial::CurvePoint> course = context.take_course();
   const bool has_course = files.courses && !course.empty();
   const store::TrainingKey training{trial.name(), arrival.timing.started_s};

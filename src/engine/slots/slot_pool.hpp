@@ -6,6 +6,7 @@
 #include "engine/group/group_hub.hpp"
 #include "engine/slots/checkpoints.hpp"
 #include "engine/slots/result_keeper.hpp"
+#include "engine/slots/slot_pruning.hpp"
 #include "engine/slots/trial_folders.hpp"
 #include "engine/work/dispatcher.hpp"
 #include "engine/work/placement.hpp"
@@ -62,6 +63,7 @@ struct SlotFiles {
   // describes a trial for people; empty if nobody watches
   std::function<std::string(const trial::Trial& trial)> describe = {};
   std::shared_ptr<TrialFolders> folders = {};  // nullptr if trials have none
+  std::shared_ptr<RankPruning> pruning = {};   // nullptr if no trial is pruned
 };
 
 /// The slots of a rank: each is a thread, which trains the trials of its queue one after the other. An

@@ -92,7 +92,7 @@ std::optional<TrialFolders::Begun> TrialFolders::begin(const trial::Trial& trial
 
 void TrialFolders::end(const trial::Trial& trial, const Begun& begun, trial::Outcome& outcome) const {
   try {
-    publish_or_remove(trial, begun, std::holds_alternative<trial::Measurements>(outcome));
+    publish_or_remove(trial, begun, trial::is_whole(outcome));
   } catch (const UserError& mistake) {  // mistake of the trial's program
     outcome = trial::Failure{trial::FailureKind::kProgram, fit_reason(mistake.what())};
     publish_or_remove(trial, begun, false);

@@ -106,8 +106,8 @@ void WeightsRemoval::committed(const run::Commit& commit, const run::RunState& s
     if (keep_ == KeepWeights::kNone) drop(trial.number);
   }
   if (keep_ == KeepWeights::kFront) {
-    const bool failed = std::holds_alternative<trial::Failure>(commit.trial->outcome);
-    const bool has_no_weights = failed && (folders_ ? !commit.replayed : !resume_);
+    const bool has_left_none = !trial::is_whole(commit.trial->outcome);
+    const bool has_no_weights = has_left_none && (folders_ ? !commit.replayed : !resume_);
     for (const trial::TrialNumber number : state.left_behind()) {
       if (number != trial.number || !has_no_weights) drop(number);
     }

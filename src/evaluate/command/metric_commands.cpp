@@ -159,6 +159,7 @@ trial::Outcome MetricCommands::measured(trial::Outcome trained, const trial::Tri
                                         const EarlyAnswers& answers) const {
   auto* const measurements = std::get_if<trial::Measurements>(&trained);
   if (measurements == nullptr) return trained;
+  if (measurements->pruned) return unmeasured(std::move(trained));
   for (const Program& program : programs_) {
     measurements->values.push_back(kNotMeasured);
     if (const auto answer = answers.find(program.metric.name); answer != answers.end()) {

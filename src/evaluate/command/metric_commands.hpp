@@ -63,9 +63,9 @@ class MetricCommands {
   /// Returns the outcome of a training with NaN for each of these metrics.
   trial::Outcome unmeasured(trial::Outcome trained) const;
   /// Returns the outcome of a training with the values of these metrics after its own ones: NaN where a
-  /// search trial does not have a metric. A failure is returned as it is. Runs the programs one after the
-  /// other.
-  /// @param answers  of the programs that were asked before
+  /// search trial does not have a metric, and for all if it was pruned. A failure is returned as it is. Runs
+  /// the programs one after the other.
+  /// @param answers  those of the programs that were asked before
   /// @throws GroupAborted if another member of the trial has failed; Problem if a program could not be
   /// started
   trial::Outcome measured(trial::Outcome trained, const trial::Trial& trial,

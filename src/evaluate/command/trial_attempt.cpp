@@ -84,6 +84,7 @@ TrialAttempt::TrialAttempt(TrainerHost& host, const trial::Trial& trial, trial::
       place_(places_[group_ == nullptr ? 0 : group_->member()]),
       folder_(host.services.folder, trial.name()),
       reports_(host.metrics, trial.is_final()),
+      decisions_(trial, context.pruning(), folder_.decisions(), reports_),
       log_(host.logs.path(trial.name(), place_.rank, place_.processes)) {}
 
 bool TrialAttempt::starts_process() const {
@@ -205,6 +206,7 @@ Variables TrialAttempt::variables(const std::vector<std::string>& devices) const
   variables["SKYLINE_FOLDER"] = files_.path.string();
   variables["SKYLINE_RESUMED"] = files_.resumed ? "1" : "0";
   if (!files_.parent.empty()) variables["SKYLINE_PARENT_FOLDER"] = files_.parent.string();
+  if (decisions_.are_made()) variables[kDecisionVariable] = decisions_.file().string();
   return variables;
 }
 
@@ -314,6 +316,7 @@ trial::Outcome TrialAttempt::run() {
     throw FaultError("launch: node needs the same number of processes on each host of a trial");
   }
   write_parameters(host_.services, trial_, folder_, files_, trial::names_of(host_.metrics));
+  decisions_.write();
   const bool uses_network =
       uses_placeholder(host_.options.trainer(), "network") || host_.measuring.uses_placeholder("network");
   if (host_.services.write_network && uses_network) {
@@ -342,6 +345,7 @@ trial::Outcome TrialAttempt::run() {
   }
   trial::Outcome outcome = judge(*end);
   keep_log(outcome);
+  warn_of_unreported(outcome);
   if (leads()) {
     outcome = host_.measuring.measured(std::move(outcome), trial_, context_,
                                        measuring_place(planned.processors), answers_);
@@ -391,6 +395,7 @@ void TrialAttempt::take_points(TrainerProcess& process) {
     last_step_of_curve_ = point.step;
     context_.report(std::move(point));
   }
+  decisions_.decide();
 }
 
 ProcessEnd TrialAttempt::watch(TrainerProcess& process) {
@@ -440,6 +445,7 @@ trial::Outcome TrialAttempt::judge(const ProcessEnd& end) {
   }
   if (!leads()) return trial::Measurements{};
   if (auto excess = excess_of_folder()) return *std::move(excess);
+  if (decisions_.ended_trial()) return trial::Measurements{.values = {}, .pruned = true};
   std::variant<trial::Measurements, std::string> result = reports_.finish();
   host_.left_out.warn("trial " + to_text(trial_.name()), reports_.take_reasons(), host_.logs);
   if (auto* mistake = std::get_if<std::string>(&result)) {
@@ -447,6 +453,13 @@ trial::Outcome TrialAttempt::judge(const ProcessEnd& end) {
     return Failure{FailureKind::kProgram, std::move(*mistake)};
   }
   return std::get<trial::Measurements>(std::move(result));
+}
+
+void TrialAttempt::warn_of_unreported(const trial::Outcome& outcome) const {
+  const auto step = trial::is_whole(outcome) ? decisions_.unreported() : std::nullopt;
+  if (!step || !host_.logs.should_tell("pruning")) return;
+  log::warning("trial " + to_text(trial_.name()) + ": it reported no step " + std::to_string(*step) +
+               " (`search.pruning.at`), so it is not compared there; further trials are not told");
 }
 
 /// Keeps the log, and says why the attempt has failed.

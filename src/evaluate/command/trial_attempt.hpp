@@ -6,6 +6,7 @@
 #include "evaluate/command/metric_commands.hpp"
 #include "evaluate/command/process_group.hpp"
 #include "evaluate/command/storage_fault.hpp"
+#include "evaluate/command/trial_decisions.hpp"
 #include "evaluate/process/fork_server.hpp"
 #include "evaluate/process/port_block.hpp"
 #include "evaluate/process/processor_shares.hpp"
@@ -86,6 +87,7 @@ class TrialAttempt {
   std::optional<trial::Failure> failure_by_storage(const ProcessEnd& end) const;
   trial::Failure failure_of(const ProcessEnd& end) const;
   void keep_log(const trial::Outcome& outcome);
+  void warn_of_unreported(const trial::Outcome& outcome) const;
 
   TrainerHost& host_;
   const trial::Trial& trial_;
@@ -102,6 +104,7 @@ class TrialAttempt {
   std::int64_t last_step_of_curve_ = 0;
   EarlyAnswers answers_;  // answers from before the training, on member 0
   ReportReader reports_;
+  TrialDecisions decisions_;
   std::filesystem::path log_;
   std::optional<trial::Failure> ended_by_;  // why this member has ended its process itself
   bool others_failed_ = false;              // whether that is a failure of another member

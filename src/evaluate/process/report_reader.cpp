@@ -234,6 +234,7 @@ void ReportReader::add_point(const std::vector<Found>& line) {
     const auto earlier = std::ranges::find(point.values, found.name, &trial::NamedNumber::name);
     if (earlier == point.values.end()) point.values.push_back({found.name, *found.number});
   }
+  add_declared(line, point);
   if (point.values.empty()) return;
   std::ranges::stable_sort(point.values, {}, [this](const trial::NamedNumber& value) {  // metrics are first
     return std::ranges::find(metrics_, value.name, &trial::Metric::name);
@@ -243,6 +244,23 @@ void ReportReader::add_point(const std::vector<Found>& line) {
     return leave_out(LeftOut::Kind::kMany, "there are more than " + std::to_string(kMostPoints) + " points");
   }
   new_points_.push_back(std::move(point));
+}
+
+/// Notes a line of a declared step. @param point  the line without what is left out
+void ReportReader::add_declared(const std::vector<Found>& line, const trial::CurvePoint& point) {
+  if (std::ranges::find(declared_steps_, point.step) == declared_steps_.end()) return;
+  if (declared_point_.step != point.step) {
+    declared_point_ = {point.step};
+    declared_seen_.clear();
+  }
+  for (const std::string& name : declared_names_) {
+    if (found_at(line, name) == nullptr || !declared_seen_.insert(name).second) continue;
+    const auto value = std::ranges::find(point.values, name, &trial::NamedNumber::name);
+    if (value != point.values.end()) declared_point_.values.push_back(*value);
+  }
+  if (declared_seen_.size() < declared_names_.size()) return;
+  std::erase(declared_steps_, point.step);
+  new_declared_.push_back(declared_point_);
 }
 
 /// Returns whether a curve may have the value. A curve may have any names, but not any number of them.
@@ -303,6 +321,20 @@ std::vector<LeftOut::Reason> ReportReader::take_reasons() {
 
 std::vector<trial::CurvePoint> ReportReader::take_points() {
   return std::exchange(new_points_, {});
+}
+
+void ReportReader::declare(std::vector<std::int64_t> steps, std::vector<std::string> names) {
+  declared_steps_ = std::move(steps);
+  declared_names_ = std::move(names);
+}
+
+std::vector<trial::CurvePoint> ReportReader::take_declared() {
+  return std::exchange(new_declared_, {});
+}
+
+bool ReportReader::has_result() {
+  read_rest();
+  return result_.has_value();
 }
 
 std::variant<trial::Measurements, std::string> ReportReader::finish() {

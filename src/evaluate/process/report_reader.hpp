@@ -14,6 +14,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -54,6 +55,16 @@ class ReportReader final : public ReportedLines {
 
   /// Returns the points since the last call. Several may have the same step.
   std::vector<trial::CurvePoint> take_points();
+  /// Makes take_declared() return the values of these metrics after these steps. Call it before the first
+  /// report.
+  void declare(std::vector<std::int64_t> steps, std::vector<std::string> names);
+  /// Returns the declared steps since the last call of which each of the names was reported, in one line or
+  /// several. A value that a curve cannot have is left out.
+  std::vector<trial::CurvePoint> take_declared();
+  /// Returns the last step of the curve so far, or nullopt.
+  std::optional<std::int64_t> last_step() const { return last_step_; }
+  /// Returns whether there is a result. Call it at the end, like finish().
+  bool has_result();
   /// Returns why values were left out since the last call, of each kind the first.
   std::vector<LeftOut::Reason> take_reasons();
   /// Returns the values in the order of the metrics, or the mistake, also that of a missing result. Those of
@@ -68,6 +79,7 @@ class ReportReader final : public ReportedLines {
   void read_line(std::string_view line) override;
   bool counts(const trial::Metric& metric) const;
   void add_point(const std::vector<Found>& line);
+  void add_declared(const std::vector<Found>& line, const trial::CurvePoint& point);
   bool is_of_curve(const Found& found);
   void set_result(const std::vector<Found>& values);
   void leave_out(LeftOut::Kind kind, const std::string& what);
@@ -81,6 +93,11 @@ class ReportReader final : public ReportedLines {
   std::array<bool, 5> left_out_{};  // index: the kind
   std::vector<LeftOut::Reason> reasons_;
   std::vector<trial::CurvePoint> new_points_;
+  std::vector<std::int64_t> declared_steps_;  // steps without all names
+  std::vector<std::string> declared_names_;
+  std::set<std::string> declared_seen_;  // names that were reported of the last step
+  trial::CurvePoint declared_point_;     // their values
+  std::vector<trial::CurvePoint> new_declared_;
   std::optional<trial::Measurements> result_;
 };
 

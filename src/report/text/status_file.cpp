@@ -137,6 +137,7 @@ std::string RunStatus::to_json() const {
             {"remark", search_summary}, {"exit_code", nullptr},
             {"job", nullptr},           {"restart", nullptr},
             {"out_of_time", nullptr},   {"progress", nullptr}};
+  if (pruned > 0) json["pruned"] = pruned;
   if (ending) {
     json["exit_code"] = ending->exit_code;
     json["job"] = ending->job;
@@ -161,6 +162,7 @@ RunStatus RunStatus::parse(const std::string& text, const std::string& file) {
     if (json.contains("waiting")) status.waiting = count_of(json["waiting"]);  // not in earlier versions
     status.choosing = json.value("choosing", false);                           // not in earlier versions
     status.failed = count_of(json.at("failed"));
+    if (json.contains("pruned")) status.pruned = count_of(json["pruned"]);
     status.front = count_of(json.at("front"));
     for (const auto& [metric, value] : json.at("best").items()) {
       if (!value.is_null()) status.best.push_back({metric, value});  // JSON has no infinity

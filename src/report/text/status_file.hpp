@@ -43,6 +43,7 @@ struct RunStatus {
   std::size_t waiting = 0;  // trials in flight that have a result, which waits for those before it
   bool choosing = false;    // no trial is under way: the search is thinking about the next one
   std::size_t failed = 0;   // trials of all phases that failed
+  std::size_t pruned = 0;   // trials that ended early (`search.pruning`); in the file only if there are some
   std::size_t front = 0;
   std::vector<BestValue> best;  // best value per objective, in order; in the final phase a test value first
   std::size_t replayed = 0;     // trials committed by earlier jobs

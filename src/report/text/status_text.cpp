@@ -60,6 +60,7 @@ std::string trials_text(const RunStatus& status, std::size_t in_journal, bool ac
   if (const std::string under_way = status.in_flight_text(); active && !under_way.empty())
     text += " · " + under_way;
   if (status.failed > 0) text += fmt::format(" · {} failed", status.failed);
+  if (status.pruned > 0) text += fmt::format(" · {} pruned", status.pruned);
   text += fmt::format(" · {} in the journal", in_journal);
   if (status.replayed > 0) text += fmt::format(" ({} of earlier jobs)", status.replayed);
   return text;

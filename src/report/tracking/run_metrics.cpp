@@ -44,7 +44,8 @@ TrackedTrial::TrackedTrial(const run::Commit& commit, const run::RunState& state
       front_size(state.front().size()),
       front(state.points()),
       best(state.best()),
-      failed(state.failed()) {}
+      failed(state.failed()),
+      pruned(state.pruned()) {}
 
 RunMetrics::RunMetrics(objective::ObjectiveSet objectives, std::vector<trial::Metric> metrics)
     : objectives_(std::move(objectives)),
@@ -62,6 +63,7 @@ store::MetricRecord RunMetrics::record(const TrackedTrial& tracked) {
     add(values, "best/" + objectives_.objectives()[i].metric, tracked.best[i]);
   }
   add(values, "run/failed_trials", static_cast<double>(tracked.failed));
+  if (tracked.pruned > 0) add(values, "run/pruned_trials", static_cast<double>(tracked.pruned));
   return record;
 }
 

@@ -24,6 +24,7 @@ struct TrackedTrial {
   std::shared_ptr<const run::FrontPoints> front;  // shared until the front changes
   std::vector<double> best;                       // RunState::best()
   std::size_t failed = 0;
+  std::size_t pruned = 0;
 };
 
 /// Turns the trials of a run into tracked values: the trial's own (`trial/...`, for a full training

@@ -3,6 +3,9 @@
 #include "core/config/config_text.hpp"
 #include "core/config/option_list.hpp"
 
+#include <algorithm>
+#include <array>
+#include <string_view>
 #include <utility>
 
 namespace skyline::search {
@@ -10,6 +13,7 @@ namespace {
 
 constexpr const char* kKnown = "known";
 constexpr const char* kRepeats = "repeats";
+constexpr std::array<std::string_view, 3> kCommonKeys{kKnown, kRepeats, "pruning"};
 
 /// A run's own configuration states the checksum, too.
 const OptionTable<KnownSource>& stated_source() {
@@ -57,8 +61,9 @@ std::uint32_t repeats_of(const ConfigNode& section) {
 ConfigNode without_common_keys(const ConfigNode& section) {
   if (!section.is_map()) return section;
   std::vector<ConfigNode::Entry> own = section.entries();
-  std::erase_if(own,
-                [](const ConfigNode::Entry& entry) { return entry.key == kKnown || entry.key == kRepeats; });
+  std::erase_if(own, [](const ConfigNode::Entry& entry) {
+    return std::ranges::find(kCommonKeys, entry.key) != kCommonKeys.end();
+  });
   ConfigNode without = ConfigNode::make_map(std::move(own), section.position());
   without.assign_paths(section.path());
   return without;

@@ -69,7 +69,7 @@ void ModelSearcher::tell_mean(const trial::CommittedTrial& committed, std::size_
   ++results_;
   const std::optional<trial::Expected>& expected = proposed_.at(committed.trial.number).expected;
   const auto* measured = std::get_if<trial::Measurements>(&committed.outcome);
-  if (!expected || measured == nullptr) return;
+  if (!expected || measured == nullptr || measured->pruned) return;
   const std::vector<objective::Objective>& objectives = pool_.objectives().objectives();
   const auto first = std::ranges::find(objectives, false, &objective::Objective::computed);
   const double value = measured->values[first->measured_index];
@@ -144,9 +144,16 @@ bool ModelSearcher::may_rise(const RungSystem::Position& position) const {
 /// Returns the logarithm of a budget's share of the whole one, 0 for that. A whole lane has the same bits on
 /// every processor.
 double ModelSearcher::log_share(double epochs) const {
-  if (!rungs_ || epochs == rungs_->budgets().back()) return 0;
-  const Lane lane = Lane::Constant(epochs / rungs_->budgets().back()).log();
+  const double whole = rungs_ ? rungs_->budgets().back() : budget_.epochs;
+  if (epochs == whole) return 0;
+  const Lane lane = Lane::Constant(epochs / whole).log();
   return lane[0];
+}
+
+/// Returns the distance from the smallest budget of a result to the whole one, as log_share() has it.
+double ModelSearcher::longest_way() const {
+  if (rungs_) return -log_share(rungs_->budgets().front());
+  return steps_.empty() ? 0 : -log_share(static_cast<double>(steps_.front()));
 }
 
 /// Returns the place of a trial in the model.
@@ -295,7 +302,7 @@ trial::Proposal ModelSearcher::begin(const Candidate& chosen, trial::Origin orig
 /// A resumed run prepares later than the first job did, so the samples do not depend on what was proposed.
 void ModelSearcher::prepare() {
   RandomStream of_space(derive_seed(0, "search.skyline.features"));
-  embedding_.emplace(pool_.space(), sample(of_space), rungs_ ? -log_share(rungs_->budgets().front()) : 0);
+  embedding_.emplace(pool_.space(), sample(of_space), longest_way());
   RandomStream of_run = stream("first", 0);
   for (const Sampled& one : sample(of_run)) {
     if (!pool_.objectives().feasible(*one.architecture)) continue;
@@ -328,7 +335,7 @@ void ModelSearcher::learn() {
   for (; learned_ < known_; ++learned_) {
     const auto& [committed, count] = pending_.front();
     const trial::TrialNumber number = committed.trial.number;
-    model_->tell(committed, point_of(proposed_.at(number)), count);
+    learn(committed, count);
     has_result_[number] = true;
     pending_.pop_front();
   }
@@ -337,6 +344,27 @@ void ModelSearcher::learn() {
     if (!has_result_[number]) under_way.push_back(point_of(proposed_[number]));
   }
   if (model_->successes() > 0) model_->fit(under_way);
+}
+
+/// Gives the model a result. The values after declared steps (`search.pruning`) are those of trials with so
+/// much of the budget; a pruned trial has no others. A step without the value of a metric that is compared
+/// says nothing.
+void ModelSearcher::learn(const trial::CommittedTrial& committed, std::size_t count) {
+  const Proposed& trial = proposed_.at(committed.trial.number);
+  const auto* measured = std::get_if<trial::Measurements>(&committed.outcome);
+  const auto lacks = [](const auto& specs, const std::vector<double>& values) {
+    return std::ranges::any_of(
+        specs, [&](const auto& spec) { return !spec.computed && std::isnan(values[spec.measured_index]); });
+  };
+  for (std::size_t i = 0; measured != nullptr && i < measured->steps.size(); ++i) {
+    const auto& [step, values] = measured->steps[i];
+    const objective::ObjectiveSet& needed = pool_.objectives();
+    if (lacks(needed.objectives(), values) || lacks(needed.constraints(), values)) continue;
+    trial::CommittedTrial part = committed;
+    part.outcome = trial::Measurements{values};
+    model_->tell(part, with_budget(*trial.candidate, log_share(static_cast<double>(step))));
+  }
+  if (measured == nullptr || !measured->pruned) model_->tell(committed, point_of(trial), count);
 }
 
 /// Draws random architectures of the space, each once.

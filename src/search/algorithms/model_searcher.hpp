@@ -72,6 +72,7 @@ class ModelSearcher : public Searcher {
       : options_(std::move(options)),
         seed_(problem.seed),
         budget_(problem.budget),
+        steps_(problem.steps),
         pool_(problem.space, problem.objectives, problem.budget, [this] { leave_if_stopped(); }),
         known_results_(some_known(problem)),
         best_known_(best_known(problem)),
@@ -135,6 +136,8 @@ class ModelSearcher : public Searcher {
   void choose(std::vector<trial::Proposal>& batch);
   void prepare();
   void learn();
+  void learn(const trial::CommittedTrial& committed, std::size_t count);
+  double longest_way() const;
   std::vector<Sampled> sample(RandomStream& random) const;
   double log_share(double epochs) const;
   CandidatePointer point_of(const Proposed& trial) const;
@@ -152,6 +155,7 @@ class ModelSearcher : public Searcher {
   Options options_;
   std::uint64_t seed_;
   trial::Budget budget_;
+  std::vector<std::int64_t> steps_;  // SearchProblem::steps
   std::stop_source stop_;
   std::deque<trial::Proposal> ready_;  // chosen and not handed out
   std::size_t results_ = 0;            // number of results

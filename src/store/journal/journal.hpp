@@ -31,6 +31,7 @@ struct JournalHeader {
   std::vector<trial::Metric> metrics;  // metrics of Measurements::values
   std::string device = {};    // kind of device of its trials: cpu, gpu; empty if none, or not recorded
   bool deterministic = true;  // whether equal trials have equal results, so that equal runs do
+  bool pruning = false;       // whether trials may be pruned; lines have values after declared steps
   // The rules by which conditions of the space are read: the old ones, if this is missing.
   space::ConditionRules conditions = space::ConditionRules::kBinary;
   // Files of the user's programs: those of the first trials, or, from read_journal(), of the last ones. Empty

@@ -36,6 +36,7 @@ void for_each_fact(Visitor&& visit, Headers&... headers) {
   visit("metrics", Need::kMust, headers.metrics...);
   visit("device", Need::kMay, headers.device...);
   visit("deterministic", Need::kMay, headers.deterministic...);
+  visit("pruning", Need::kMay, headers.pruning...);
   visit("conditions", Need::kMay, headers.conditions...);
   visit("programs", Need::kMay, headers.programs...);
 }

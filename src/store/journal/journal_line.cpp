@@ -9,8 +9,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
-#include <limits>
 
 namespace skyline::store {
 namespace {
@@ -20,7 +18,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::string_view kSumStart = R"(,"sum":")";
 constexpr std::string_view kSumEnd = R"("})";
 constexpr std::size_t kSumDigits = 32;
-constexpr std::size_t kMostMembers = 22;  // members of a trial's line
+constexpr std::size_t kMostMembers = 23;  // members of a trial's line
 
 /// Reads what a searcher expected of a trial: low, value, high. @pre expected is a member of a line
 trial::Expected decode_expected(const Json& expected) {
@@ -53,18 +51,14 @@ space::ArchId decode_arch_id(const Json& line) {
 }
 
 void encode_outcome(const trial::Outcome& outcome, const std::vector<trial::Metric>& metrics, Json& line) {
+  line["status"] = trial::status_of(outcome);
   if (const auto* failure = std::get_if<trial::Failure>(&outcome)) {
-    line["status"] = trial::to_text(failure->kind);
     line["reason"] = failure->reason;
     return;
   }
-  const std::vector<double>& values = std::get<trial::Measurements>(outcome).values;
-  require(values.size() == metrics.size(), "a result does not have the metrics that its journal names");
-  line["status"] = "ok";
-  Json& measured = line["metrics"] = Json::object();
-  for (std::size_t i = 0; i < metrics.size(); ++i) {
-    if (!std::isnan(values[i])) measured[metrics[i].name] = encode_number(values[i]);
-  }
+  const auto& measured = std::get<trial::Measurements>(outcome);
+  line["metrics"] = encode_measured(measured.values, metrics);
+  if (!measured.steps.empty()) line["steps"] = encode_steps(measured.steps, metrics);
 }
 
 void encode_trial(const trial::Trial& trial, const space::SearchSpace& space, Json& line) {
@@ -230,20 +224,14 @@ std::shared_ptr<const space::Architecture> EntryDecoder::earlier(trial::TrialNum
 
 trial::Outcome EntryDecoder::outcome(const Json& line) const {
   const std::string& status = decode_text(line, "status");
-  if (status != "ok") return trial::Failure{trial::parse_failure_kind(status), decode_text(line, "reason")};
-  const Json& measured = member(line, "metrics");
-  if (!measured.is_object()) fail_expected("metrics", "a map", measured);
-  trial::Measurements measurements;
-  std::size_t known = 0;
-  for (const trial::Metric& metric : metrics_) {
-    const auto found = measured.find(metric.name);
-    const bool there = found != measured.end();
-    if (there) ++known;
-    measurements.values.push_back(there ? decode_number(*found, metric.name.c_str())
-                                        : std::numeric_limits<double>::quiet_NaN());
-  }
-  if (known != measured.size()) fail_expected("metrics", "only those that the header names", measured);
-  return measurements;
+  trial::Measurements measured;
+  measured.pruned = status == trial::kPruned;
+  if (!measured.pruned && status != trial::kOk)
+    return trial::Failure{trial::parse_failure_kind(status), decode_text(line, "reason")};
+  measured.values = decode_measured(line, metrics_);
+  if (const auto steps = line.find("steps"); steps != line.end())
+    measured.steps = decode_steps(*steps, metrics_);
+  return measured;
 }
 
 trial::Trial EntryDecoder::decode_asked(const Json& line,

@@ -1,10 +1,13 @@
 #include "store/journal/trial_json.hpp"
 
+#include "skyline/core/error.hpp"
+
 #include "trial/refit.hpp"
 #include "trial/trial_fields.hpp"
 
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <system_error>
 #include <type_traits>
 #include <utility>
@@ -179,6 +182,52 @@ void add_fields(Json& object, const trial::Trial& trial) {
 
 void read_fields(const Json& object, const ArchitectureOf& earlier, trial::Trial& trial) {
   trial::for_each_field(FieldDecoder(object, trial.number, earlier), trial);
+}
+
+Json encode_measured(const std::vector<double>& values, const std::vector<trial::Metric>& metrics) {
+  require(values.size() == metrics.size(), "a result does not have the metrics that its journal names");
+  Json measured = Json::object();
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    if (!std::isnan(values[i])) measured[metrics[i].name] = encode_number(values[i]);
+  }
+  return measured;
+}
+
+std::vector<double> decode_measured(const Json& object, const std::vector<trial::Metric>& metrics) {
+  const Json& measured = member(object, "metrics");
+  if (!measured.is_object()) fail_expected("metrics", "a map", measured);
+  std::vector<double> values;
+  std::size_t known = 0;
+  for (const trial::Metric& metric : metrics) {
+    const auto found = measured.find(metric.name);
+    const bool there = found != measured.end();
+    if (there) ++known;
+    values.push_back(there ? decode_number(*found, metric.name.c_str())
+                           : std::numeric_limits<double>::quiet_NaN());
+  }
+  if (known != measured.size()) fail_expected("metrics", "only those that the header names", measured);
+  return values;
+}
+
+Json encode_steps(const std::vector<trial::StepValues>& steps, const std::vector<trial::Metric>& metrics) {
+  Json list = Json::array();
+  for (const trial::StepValues& step : steps) {
+    list.push_back({{"step", step.step}, {"metrics", encode_measured(step.values, metrics)}});
+  }
+  return list;
+}
+
+std::vector<trial::StepValues> decode_steps(const Json& list, const std::vector<trial::Metric>& metrics) {
+  if (!list.is_array() || list.size() > trial::kMostDeclaredSteps) {
+    fail_expected("steps", "a short list", list);
+  }
+  std::vector<trial::StepValues> steps;
+  for (const Json& one : list) {
+    const auto step = decode_integer<std::int64_t>(member(one, "step"), "step");
+    if (!steps.empty() && step <= steps.back().step) fail_expected("steps", "ascending ones", list);
+    steps.push_back({step, decode_measured(one, metrics)});
+  }
+  return steps;
 }
 
 Json encode_timing(const trial::TrialTiming& timing) {

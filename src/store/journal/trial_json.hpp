@@ -1,6 +1,7 @@
 #pragma once
 
 #include "skyline/core/error.hpp"
+#include "skyline/trial/metric.hpp"
 #include "skyline/trial/trial.hpp"
 
 #include <cstddef>
@@ -9,6 +10,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -57,6 +59,20 @@ using ArchitectureOf = std::function<std::shared_ptr<const space::Architecture>(
 /// Reads the fields of a trial. @pre trial.number is known.
 /// @throws UserError if a field is missing or wrong, or names a trial that is not an earlier one
 void read_fields(const nlohmann::ordered_json& object, const ArchitectureOf& earlier, trial::Trial& trial);
+
+/// Returns values by the names of their metrics; those that are NaN are left out.
+nlohmann::ordered_json encode_measured(const std::vector<double>& values,
+                                       const std::vector<trial::Metric>& metrics);
+/// Reads the member `metrics` of an object. Returns the values in the order of the metrics, NaN for those
+/// that it lacks. @throws UserError
+std::vector<double> decode_measured(const nlohmann::ordered_json& object,
+                                    const std::vector<trial::Metric>& metrics);
+/// Returns the values after declared steps as a list of objects with `step` and `metrics`.
+nlohmann::ordered_json encode_steps(const std::vector<trial::StepValues>& steps,
+                                    const std::vector<trial::Metric>& metrics);
+/// Reads such a list. @throws UserError if it is longer than trial::kMostDeclaredSteps, or does not ascend
+std::vector<trial::StepValues> decode_steps(const nlohmann::ordered_json& list,
+                                            const std::vector<trial::Metric>& metrics);
 
 nlohmann::ordered_json encode_timing(const trial::TrialTiming& timing);
 /// Reads the times of a trial. @throws UserError

@@ -88,8 +88,7 @@ std::vector<trial::Cell> TrialTable::columns() const {
 }
 
 std::string status_of(const trial::CommittedTrial& committed) {
-  const auto* failure = std::get_if<trial::Failure>(&committed.outcome);
-  return failure == nullptr ? "ok" : std::string(trial::to_text(failure->kind));
+  return std::string(trial::status_of(committed.outcome));
 }
 
 }  // namespace skyline::store

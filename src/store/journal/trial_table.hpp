@@ -32,7 +32,7 @@ class TrialTable {
   std::vector<trial::CellValue> empty_;  // empty cell for each parameter, in the common type of its values
 };
 
-/// Returns "ok", or the kind of the failure.
+/// Returns "ok", "pruned", or the kind of the failure.
 std::string status_of(const trial::CommittedTrial& committed);
 
 }  // namespace skyline::store

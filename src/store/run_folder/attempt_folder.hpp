@@ -22,6 +22,7 @@ class AttemptFolder {
   std::filesystem::path parameters() const { return root_ / "parameters.json"; }
   std::filesystem::path network() const { return root_ / "network.py"; }
   std::filesystem::path report() const { return root_ / "report.jsonl"; }
+  std::filesystem::path decisions() const { return root_ / "decisions.jsonl"; }
   const std::filesystem::path& temporary() const { return temporary_; }  // on this host
   /// Lets the temporary folder stay after the object's end, until remove_temporary_folders().
   void keep_temporary() { keeps_temporary_ = true; }

@@ -46,6 +46,7 @@ TrainingLoop::TrainingLoop(const TrainingSetup& setup, const trial::Trial& trial
 trial::Outcome TrainingLoop::run() {
   start();
   train();
+  if (!failure_ && pruned_) return trial::Measurements{.values = {}, .pruned = true};
   if (!failure_ && trial_.may_be_continued()) save_last();
   Score validation;
   Score test;
@@ -87,7 +88,7 @@ std::vector<trial::CurvePoint> TrainingLoop::course() const {
 }
 
 void TrainingLoop::train() {
-  while (!failure_ && !diverged_ && !has_trained()) {
+  while (!failure_ && !diverged_ && !pruned_ && !has_trained()) {
     if (epoch_waits_for_judgement()) {
       judge_epoch();
     } else {
@@ -103,9 +104,16 @@ bool TrainingLoop::has_trained() const {
          (trial_.is_final() && patience > 0 && choice_.epochs_waited() >= patience);
 }
 
+/// Returns whether a declared step (`search.pruning`) has just ended.
+bool TrainingLoop::epoch_is_compared() const {
+  if (steps_done_ % steps_per_epoch_ != 0) return false;
+  const std::int64_t epoch = steps_done_ / steps_per_epoch_;
+  return std::ranges::find(trial_.bars, epoch, &trial::PruningBar::step) != trial_.bars.end();
+}
+
 bool TrainingLoop::epoch_waits_for_judgement() const {
   const bool at_end = steps_done_ % steps_per_epoch_ == 0 || steps_done_ == total_steps_;
-  return judges_epochs() && at_end && choice_.judged_step() < steps_done_;
+  return at_end && (judges_epochs() || epoch_is_compared()) && choice_.judged_step() < steps_done_;
 }
 
 /// Trains the rest of the epoch to which the next step belongs.

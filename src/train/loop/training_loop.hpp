@@ -47,10 +47,12 @@ class TrainingLoop {
   bool keeps_best() const {
     return judges_epochs() && setup_.options.full.keep == FinalTrainingOptions::Keep::kBest;
   }
+  bool epoch_is_compared() const;
   bool epoch_waits_for_judgement() const;
   bool has_trained() const;
   double kept_epochs() const;
   void judge_epoch();
+  void compare_epoch(const Score& validation);
   Score score_validation();
   bool may_recalibrate(std::int64_t batch);
   Score score_trained();
@@ -97,7 +99,7 @@ class TrainingLoop {
   std::int64_t total_steps_ = 0;
   LearningRate rate_;
   LearningCurve course_;
-  EpochChoice choice_;           // used by a full training that judges its epochs
+  EpochChoice choice_;           // used if epochs are judged, or compared with those of other trials
   std::int64_t first_step_ = 0;  // first step in this job
   std::int64_t steps_done_ = 0;
   std::int64_t steps_ahead_ = 0;      // begun steps whose losses have not been read
@@ -106,6 +108,7 @@ class TrainingLoop {
   std::int64_t recent_steps_ = 0;
   std::optional<double> latency_median_ms_;
   bool diverged_ = false;  // the training has ended early, and its best epoch is its result
+  bool pruned_ = false;    // the training has ended early, because it fell behind others
   std::optional<trial::Failure> failure_;
 };
 

@@ -33,8 +33,23 @@ void TrainingLoop::judge_epoch() {
     course_.add_score(validation);
     const bool best = choice_.judge(steps_done_, validation);
     if (best && keeps_best()) learner_->keep_best();
+    if (epoch_is_compared()) compare_epoch(validation);
   }
   learner_->swap_average();
+}
+
+/// Compares the trial with others after a declared step. The leader decides for its group.
+void TrainingLoop::compare_epoch(const Score& validation) {
+  std::array<double, 1> ends = {0};
+  if (trial::TrialPruning* const pruning = context_.pruning()) {
+    trial::CurvePoint point{.step = steps_done_ / steps_per_epoch_};
+    for (std::size_t i = 0; i < validation.metrics.size(); ++i) {
+      point.values.push_back({"validation_" + setup_.options.metrics[i].name, validation.metrics[i]});
+    }
+    ends[0] = pruning->decide(point) ? 1 : 0;
+  }
+  if (group_ != nullptr) broadcast_numbers(*group_, ends);
+  pruned_ = ends[0] > 0;
 }
 
 /// Returns after how many epochs the kept weights were those of the training; NaN if no epoch was judged.

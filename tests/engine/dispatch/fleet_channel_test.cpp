@@ -5,6 +5,7 @@
 #include "engine/fixtures/engine_rig.hpp"
 #include "engine/slots/evaluation.hpp"
 #include "engine/work/dispatcher.hpp"
+#include "search/pruning_bars.hpp"
 #include "trial/trial_record.hpp"
 
 #include <cmath>
@@ -205,6 +206,33 @@ TEST_F(FleetChannelTest, ReadsBackMeasurementsAndTiming) {
   EXPECT_TRUE(back(arrival).again);
   arrival.follower = true;
   EXPECT_TRUE(back(arrival).follower);
+}
+
+TEST_F(FleetChannelTest, ReadsBackBarsAndValuesAfterDeclaredSteps) {
+  trial::Trial trial = sample_trial(3);
+  trial.bars = {{1, {}}, {3, {-0.5, 7, -0.4, 6}}};
+  const auto read = back(trial).assignment.trial;
+  ASSERT_EQ(read->bars.size(), 2U);
+  EXPECT_EQ(read->bars[1].step, 3);
+  EXPECT_THAT(read->bars[1].points, ElementsAre(-0.5, 7, -0.4, 6));
+  const trial::Measurements pruned{{0.5, 1, 2}, {{1, {0.4, 1, 2}}, {3, {0.5, 1, 2}}}, true};
+  const auto measured = std::get<trial::Measurements>(back({{8}, pruned, {}}).outcome);
+  EXPECT_TRUE(measured.pruned);
+  EXPECT_THAT(measured.steps[1].values, ElementsAre(0.5, 1, 2));
+}
+
+TEST(PruningMail, HasRoomForTheLargestBarsAndTheMostValues) {
+  search::PruningOptions options;
+  std::vector<trial::PruningBar> bars;
+  std::vector<trial::StepValues> steps;
+  for (std::size_t i = 0; i < trial::kMostDeclaredSteps; ++i) {
+    const auto step = static_cast<std::int64_t>(1'000'000'000 - trial::kMostDeclaredSteps + i);
+    options.at.push_back(step);
+    bars.push_back({step, std::vector<double>(64 * 3)});
+    steps.push_back({step, std::vector<double>(300)});
+  }
+  EXPECT_LE(to_record(bars).size(), search::most_pruning_bytes(options, 3, 5));
+  EXPECT_LE(to_record(steps).size(), search::most_pruning_bytes(options, 1, 300));
 }
 
 TEST_F(FleetChannelTest, ReadsBackFailuresOfAnyReasonThatFits) {

@@ -73,6 +73,29 @@ TEST(ReportReaderTest, PointsAreGivenOnceAsTheyCome) {
   EXPECT_TRUE(reader.take_points().empty());
 }
 
+TEST(ReportReaderTest, DeclaredStepsAreGivenOnceAllTheirNamesWereReported) {
+  ReportReader reader(two_metrics(), false);
+  reader.declare({1, 3, 5}, {"accuracy", "size_mb"});
+  const auto after = [&](std::string_view line) {
+    reader.feed(std::string(line) + "\n", ReportChannel::kDescriptor);
+    std::vector<std::string> texts;
+    for (const trial::CurvePoint& point : reader.take_declared()) texts.push_back(trial::to_text(point));
+    return texts;
+  };
+  EXPECT_THAT(after("{\"step\": 1, \"loss\": 2}"), ElementsAre());
+  EXPECT_THAT(after("{\"step\": 1, \"accuracy\": 50}"), ElementsAre());
+  EXPECT_THAT(after("{\"step\": 1, \"accuracy\": 60, \"size_mb\": 2}"),
+              ElementsAre("step 1: accuracy=50 size_mb=2"))
+      << "the first value counts";
+  EXPECT_THAT(after("{\"step\": 1, \"accuracy\": 70, \"size_mb\": 2}"), ElementsAre());
+  EXPECT_THAT(after("{\"step\": 2, \"accuracy\": 70, \"size_mb\": 2}"), ElementsAre()) << "not declared";
+  EXPECT_THAT(after("{\"step\": 3, \"accuracy\": 70}"), ElementsAre());
+  EXPECT_THAT(after("{\"step\": 5, \"size_mb\": 3, \"accuracy\": NaN}"), ElementsAre("step 5: size_mb=3"))
+      << "what is no number is missing, and answered";
+  EXPECT_FALSE(reader.has_result());
+  EXPECT_EQ(reader.last_step(), 5);
+}
+
 TEST(ReportReaderTest, PiecesMayEndAnywhere) {
   const std::string text = "{\"step\": 1, \"accuracy\": 50}\n" + std::string(kResult);
   ReportReader reader(two_metrics(), false);

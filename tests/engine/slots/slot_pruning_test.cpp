@@ -1,0 +1,123 @@
+#include "engine/slots/slot_pruning.hpp"
+
+#include "engine/fixtures/engine_rig.hpp"
+#include "store/fixtures/scratch_folder.hpp"
+#include "support/yaml_config.hpp"
+
+#include <cmath>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace skyline::engine {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class PruningOfASlot : public ::testing::Test {
+ protected:
+  PruningOfASlot() {
+    fs::create_directory(paths_.checkpoints());
+    trial_.number = 17;
+    trial_.proposal.architecture =
+        std::make_shared<const space::Architecture>(test_space().build({{1, 1, 0}}));
+    trial_.bars = {{1, {}}, {3, {-0.5}}, {9, {-0.8}}};
+  }
+  SlotPruning attempt() {
+    return {std::make_shared<RankPruning>(RankPruning{files_, {objectives_, header_.metrics}}), trial_};
+  }
+  static bool decide(SlotPruning& pruning, std::int64_t step, double accuracy) {
+    return pruning.decide({step, {{"loss", 1}, {"accuracy", accuracy}}});
+  }
+  static std::vector<std::pair<std::int64_t, bool>> decisions(const SlotPruning& pruning) {
+    std::vector<std::pair<std::int64_t, bool>> all;
+    for (const auto& [step, stop] : pruning.decisions()) all.emplace_back(step, stop);
+    return all;
+  }
+  bool has_file() {
+    storage_.drain();
+    return fs::exists(paths_.checkpoints() / "17.steps.json");
+  }
+
+  const testing::ScratchFolder scratch_;
+  const store::RunPaths paths_{scratch_.path()};
+  const store::JournalHeader header_{
+      .skyline_version = "1", .config_hash = "c", .metrics = {{.name = "accuracy", .has_course = true}}};
+  const objective::ObjectiveSet objectives_ = objective::ObjectiveSet::parse(
+      testing::config_from_yaml("[maximize: accuracy]"), nullptr, header_.metrics);
+  store::StorageThread storage_;
+  const RunFiles files_{paths_, header_, storage_};
+  trial::Trial trial_;
+};
+
+TEST_F(PruningOfASlot, EndsATrialThatABarDominates) {
+  SlotPruning pruning = attempt();
+  EXPECT_THAT(pruning.compared(), ElementsAre("accuracy"));
+  EXPECT_FALSE(decide(pruning, 1, 0.1));
+  EXPECT_FALSE(decide(pruning, 3, 0.5));
+  EXPECT_TRUE(decide(pruning, 9, 0.7));
+  trial::Outcome outcome = trial::Measurements{.values = {}, .pruned = true};
+  pruning.complete(outcome);
+  const auto& measured = std::get<trial::Measurements>(outcome);
+  EXPECT_THAT(measured.values, ElementsAre(0.7));
+  ASSERT_EQ(measured.steps.size(), 3U);
+  EXPECT_EQ(measured.steps[1].step, 3);
+}
+
+TEST_F(PruningOfASlot, TellsATrialThatRunsOnAgainAndKeepsItsResult) {
+  SlotPruning pruning = attempt();
+  EXPECT_TRUE(decide(pruning, 3, 0.2));
+  EXPECT_TRUE(decide(pruning, 9, 0.99));
+  trial::Outcome outcome = trial::Measurements{{0.9}};
+  pruning.complete(outcome);
+  EXPECT_TRUE(trial::is_whole(outcome));
+  EXPECT_THAT(std::get<trial::Measurements>(outcome).values, ElementsAre(0.9));
+  EXPECT_EQ(std::get<trial::Measurements>(outcome).steps.size(), 2U);
+  trial::Outcome failed = trial::Failure{};
+  pruning.complete(failed);
+  EXPECT_TRUE(std::holds_alternative<trial::Failure>(failed));
+}
+
+TEST_F(PruningOfASlot, LetsATrialWithoutAValueGoOnWithAWarning) {
+  SlotPruning pruning = attempt();
+  ::testing::internal::CaptureStderr();
+  EXPECT_FALSE(pruning.decide({3, {{"loss", 1}}}));
+  EXPECT_FALSE(decide(pruning, 9, std::nan("")));
+  EXPECT_THAT(
+      ::testing::internal::GetCapturedStderr(),
+      HasSubstr("trial 17: an objective has no value after step 3, so the trial is not compared there"));
+}
+
+TEST_F(PruningOfASlot, DecidesAlikeInALaterAttemptAndInALaterJob) {
+  SlotPruning first = attempt();
+  decide(first, 1, 0.1);
+  decide(first, 3, 0.4);
+  SlotPruning later = attempt();
+  EXPECT_THAT(decisions(later), ElementsAre(std::pair(1, false), std::pair(3, true)));
+  EXPECT_TRUE(decide(later, 3, 0.9)) << "what was decided stands";
+  trial_.seed = 5;
+  EXPECT_THAT(decisions(attempt()), IsEmpty()) << "it is of another trial";
+}
+
+TEST_F(PruningOfASlot, IsForgottenOnceTheResultIsInTheJournal) {
+  SlotPruning pruning = attempt();
+  decide(pruning, 1, 0.1);
+  StepValuesRemoval removal(files_);
+  const run::RunState state;
+  trial::CommittedTrial committed{trial_, trial::Measurements{{0.9}}, {}};
+  removal.committed({std::make_shared<const trial::CommittedTrial>(committed), true}, state);
+  EXPECT_TRUE(has_file()) << "an earlier job had committed it";
+  removal.committed({std::make_shared<const trial::CommittedTrial>(committed), false}, state);
+  EXPECT_FALSE(has_file());
+}
+
+}  // namespace
+}  // namespace skyline::engine
