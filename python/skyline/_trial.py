@@ -224,10 +224,13 @@ class Trial:
             with contextlib.suppress(ValueError):  # not the main thread
                 signal.signal(signal.SIGTERM, self._note_stop)
                 self._listens = True
+        self._note_decision()
+        return self._stops or self.pruned
+
+    def _note_decision(self) -> None:
         file = os.environ.get("SKYLINE_DECISION_FILE")
         if file and not self.by_hand and self.rank == 0 and not self.pruned:
             self.pruned = Decisions(file).stop_after(self._reported_step, self._reported_names, lambda: self._stops)
-        return self._stops or self.pruned
 
     def _note_stop(self, _signal: int, _frame: Any) -> None:
         self._stops = True

@@ -67,10 +67,16 @@ def _metrics(metric: Any) -> dict[str, Any]:
 
 
 def report_intermediate_result(metric: Any) -> None:
-    """Reports a number, or a dictionary with `default` and others, as the next point of the learning curve."""
+    """Reports a number, or a dictionary with `default` and others, as the next point of the learning curve.
+
+    If the trial is then pruned (`search.pruning`), the script ends here, as NNI's assessors end one.
+    """
     values = _metrics(metric)
     step = values.pop("step", None)  # ours has the meaning of NNI's count of reports
     trial.report(**values) if step is None else trial.report(**values, nni_step=step)
+    trial._note_decision()
+    if trial.pruned:
+        sys.exit(0)
 
 
 def report_final_result(metric: Any) -> None:

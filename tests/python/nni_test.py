@@ -125,6 +125,20 @@ class Trials(PackageCase):
         self.assertEqual([row["default"] for row in found.rows], [0.5, 0.25])
         for number in (0, 1):
             self.assertIn(f"facts {number} {number} named {number} True", found.log(number))
+
+    def test_a_trial_that_is_pruned_ends_at_its_report(self):
+        (self.folder / "curve.py").write_text(
+            "import nni\nlr = nni.get_next_parameter()['lr']\nfor epoch in range(3):\n    nni.report_intermediate_result(lr)\n    print('epoch', epoch)\n"
+            "nni.report_final_result(lr)\n")
+        run = json.dumps([sys.executable, "-m", "skyline.nni", "{parameters}", "curve.py"])
+        (self.folder / "curve.yaml").write_text(
+            f"space: {{parameters: {{lr: {{choice: [4, 3, 2, 1]}}}}}}\ncommand: {{run: {run}, epochs: 3, metrics: {{default: {{better: higher}}}}}}\n"
+            "objectives: [maximize: default]\nsearch: {algorithm: exhaustive, pruning: {at: [1], least: 2}}\nrun: {window: 1}\n")
+        subprocess.run([PROGRAM, "search", "curve.yaml", "--run", "runs/curve", "--quiet"], check=True, cwd=self.folder,
+                       env={**os.environ, "PYTHONPATH": str(SOURCE / "python")})
+        found = skyline.open_run("runs/curve")
+        self.assertEqual([row["status"] for row in found.rows], ["ok", "ok", "pruned", "pruned"])
+        self.assertEqual([found.log(number).count("epoch") for number in range(4)], [3, 3, 0, 0])
         self.assertEqual(nni.get_trial_id(), "STANDALONE")
 
 

@@ -158,8 +158,8 @@ class Experiment:
         if assessor is not None:
             named = assessor.find("name", "builtinAssessorName", "className")
             title = f" {in_quotes(str(named.plain()))}" if named else ""
-            self.made.note(f"assessor{title}: not taken, learning curves end no trial here; pruning is by rungs, as in "
-                           "`search: {algorithm: mo_asha}` (docs/search.md)")
+            self.made.note(f"assessor{title}: not taken; `search: {{pruning: {{at: [1, 3, 9]}}}}` ends trials that are far behind after so many "
+                           "reports, of as many as `command.epochs` says (docs/search.md)")
         service = tree.find("trainingService")
         platform = service.find("platform") if service is not None and isinstance(service.value, dict) else tree.find("trainingServicePlatform")
         named_left = [name for name in _LEFT if name != "trainingService" and tree.find(name) is not None]
