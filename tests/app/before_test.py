@@ -79,6 +79,14 @@ class Before(RunsCase):
                 self.assertEqual(self.canonical(f"{name}{ranks}"), self.canonical(f"{name}0"))
             self.check(self.trials(f"{name}0"), 9)
 
+    def test_the_processes_of_a_trial_wait_for_the_answer(self):
+        (self.folder / "train.sh").write_text('[ "$RANK" = 0 ] || exit 0\n' + TRAINER)
+        for ranks in (0, 2):
+            self.skyline("search", self.config, "--set", "command.processes=2", "--set", "search.trials=4", "--run",
+                         f"grouped{ranks}", "--slots", 2, ranks=ranks)
+            self.check(self.trials(f"grouped{ranks}"), 4)
+        self.assertEqual(self.canonical("grouped0"), self.canonical("grouped2"))
+
     def test_a_resume_asks_for_no_trial_again(self):
         self.skyline("search", self.config, "--run", "whole")
         first = next(trial["trial"] for trial in self.trials("whole") if trial["status"] == "ok" and trial["trial"] > 1)

@@ -90,6 +90,32 @@ TEST(CommandOptions, PutMetricsWithProgramsOfTheirOwnBehindThoseOfTheTrainer) {
   EXPECT_EQ(options.metrics[0].measurements, 5U);
 }
 
+TEST(CommandOptions, KeepMetricsThatExpressionsGiveAsTheyAreWritten) {
+  const CommandOptions options = read(
+      "run: [t], metrics: {size: {is: \"$a * 2\", unit: MB}, acc: {better: higher}, rest: {is: 12, range: [0, 20]}}");
+  EXPECT_THAT(trial::names_of(metrics_of(options)), ElementsAre("acc")) << "the others are not measured";
+  EXPECT_THAT(trial::names_of(descriptions_of(options.metrics, MetricSource::kExpression)),
+              ElementsAre("size", "rest"));
+  const ConfigNode written = CommandOptions::table().to_config(options);
+  EXPECT_EQ(to_yaml(written.at("metrics").at("size")), "is: \"$a * 2\"\nunit: MB\n");
+  const CommandOptions again = CommandOptions::table().parse(load_yaml_text(to_yaml(written), "again.yaml"));
+  EXPECT_EQ(again.metrics[0].given->is.as_text(), "$a * 2");
+  EXPECT_EQ(again.metrics[2].range, (trial::MetricRange{0, 20}));
+  EXPECT_EQ(to_yaml(CommandOptions::table().identity(written).at("metrics").at("rest")),
+            to_yaml(written.at("metrics").at("rest")));
+}
+
+TEST(CommandOptions, AskProgramsBeforeTheTrainingIfTheirMetricSaysSo) {
+  const CommandOptions options = read(
+      "run: [t], metrics: {a: {better: lower}, b: {better: lower, run: [m], when: before, exact: true}}");
+  EXPECT_TRUE(options.metrics[1].is_before);
+  EXPECT_TRUE(options.metrics[1].is_exact);
+  EXPECT_EQ(options.metrics[1].when, trial::Metric::When::kEveryTrial);
+  const ConfigNode written = CommandOptions::table().to_config(options);
+  EXPECT_EQ(written.at("metrics").at("b").at("when").as_text(), "before");
+  EXPECT_EQ(written.at("metrics").at("a").find("exact"), nullptr) << "older runs lack it";
+}
+
 TEST(CommandOptions, RefuseMeasurementsThatCannotBe) {
   EXPECT_THAT(refusal("run: [t], metrics: {a: {better: lower, at_once: 1}}"),
               HasSubstr("command.metrics.a.at_once: needs `run`, the program that measures the metric"));
@@ -101,7 +127,7 @@ TEST(CommandOptions, RefuseMeasurementsThatCannotBe) {
               HasSubstr("at_once: expected a whole number from 1"));
   EXPECT_THAT(refusal("run: [t], metrics: {b: {better: lower}, a: {better: lower, run: [m], timeout: none, "
                       "when: final}}"),
-              HasSubstr("when: expected `every` or `full`, got final"));
+              HasSubstr("when: expected `every`, `full` or `before`, got final"));
 }
 
 TEST(CommandOptions, RefuseWhatIsNoListOfArguments) {
