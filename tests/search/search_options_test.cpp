@@ -137,7 +137,7 @@ TEST(SearchOptions, RefuseUnknownAlgorithmsAndKeysWithASuggestion) {
             "mean `iterations`?");
   EXPECT_EQ(parse_error("algorithm: random\ninitial: 3"),
             "run.yaml:2:1: search: unknown key `initial` beside `algorithm: random`, known here: algorithm, "
-            "trials, known, repeats");
+            "trials, known, repeats, pruning");
 }
 
 TEST(SearchOptions, RefuseNumbersOutOfRange) {
