@@ -93,8 +93,8 @@ class Sampler:
             self._place = re.compile(re.escape(file.name) + r":(\d+:\d+: )?")
             task = json.loads(self._read())
         self.space: dict[str, list[Any]] = task["space"]
-        self._metrics = [name for each in task["objectives"] for name in each.values()]
-        self._needed = dict.fromkeys([*self._metrics, *(name for each in task["constraints"] for name in each)])
+        names = [name for each in task["objectives"] for name in each.values()] + [name for each in task["constraints"] for name in each]
+        self._needed = [name for name in dict.fromkeys(names) if name not in task["computed"]]
 
     def ask(self, n: int = 1) -> list[Proposal]:
         """Returns the next trials: fewer where the space has no more, or an algorithm waits for results."""
@@ -110,8 +110,8 @@ class Sampler:
     def tell(self, trial: int | Mapping[str, Any], values: Values) -> None:
         """Tells the result of a trial, by its number, or of other parameters that somebody has tried, by name.
 
-        `values` are those of the metrics of objectives and constraints, or a number where there is one. None is a failure, and so
-        is a value that is not finite.
+        `values` are those of the metrics of objectives and constraints, or a number where there is one. Metrics that are known
+        before a training, such as {"params": {"is": "$a * $b"}}, need none. None is a failure, and so is a value that is not finite.
         """
         with self._lock:
             told: dict[str, Any] = {"trial": self._checked(trial)} if isinstance(trial, int) else {"parameters": self._in_space(trial)}
@@ -153,8 +153,8 @@ class Sampler:
             return None
         if not isinstance(values, Mapping):
             if len(self._needed) != 1:
-                raise Error(f"tell: expected values by name, of {', '.join(self._needed)}, got {values!r}")
-            values = {self._metrics[0]: values}
+                raise Error(f"tell: expected values by name, of {', '.join(self._needed) or 'no metric'}, got {values!r}")
+            values = {self._needed[0]: values}
         for name in self._needed:
             if name not in values:
                 raise Error(f"tell: lacks a value of {name}")
