@@ -93,16 +93,18 @@ class Sampler:
             self._place = re.compile(re.escape(file.name) + r":(\d+:\d+: )?")
             task = json.loads(self._read())
         self.space: dict[str, list[Any]] = task["space"]
+        self.done = False
         names = [name for each in task["objectives"] for name in each.values()] + [name for each in task["constraints"] for name in each]
         self._needed = [name for name in dict.fromkeys(names) if name not in task["computed"]]
 
     def ask(self, n: int = 1) -> list[Proposal]:
-        """Returns the next trials: fewer where the space has no more, or an algorithm waits for results."""
+        """Returns the next trials: fewer where there are no more, which `done` then says, or an algorithm waits for results."""
         if not 1 <= n <= _MOST_ASKED:
             raise Error(f"ask: expected a number of trials from 1 to {_MOST_ASKED}, got {n}")
         with self._lock:
             self._write({"ask": n})
             answer = json.loads(self._read())
+            self.done = answer.get("done", False)
             first = len(self._results)
             self._results += [False] * len(answer["answer"])
             return [Proposal(first + place, parameters) for place, parameters in enumerate(answer["answer"])]

@@ -103,6 +103,20 @@ class Optuna(unittest.TestCase):
         study.optimize(lambda trial: trial.suggest_int("layers", 1, 8), n_trials=100)
         self.assertEqual({trial.params["layers"] for trial in study.trials}, set(range(1, 9)))
         self.assertLess(len(study.trials), 10)
+        for _ in range(3):  # outside of `optimize`, where nothing can be stopped
+            study.tell(study.ask(study.trials[0].distributions), 1)
+        self.assertLessEqual({trial.params["layers"] for trial in study.trials[-3:]}, set(range(1, 9)))
+
+    def test_a_study_goes_on_while_an_algorithm_waits_for_results(self):
+        study = self.study(settings={"search": {"algorithm": "local_search", "initial": 4}})
+        waiting = [study.ask(DISTRIBUTIONS) for _ in range(6)]
+        for trial in reversed(waiting):
+            study.tell(trial, loss(trial))
+        study.optimize(loss, n_trials=3)
+        self.assertEqual([len(trial.params) for trial in study.trials], [len(SPACE)] * 9)
+        study = self.study(settings={"search": {"algorithm": "local_search", "initial": 1}})
+        study.optimize(loss, n_trials=12, n_jobs=4)
+        self.assertEqual([trial.state.name for trial in study.trials], ["COMPLETE"] * 12)
 
     def test_a_sampler_belongs_to_one_study(self):
         sampler = skyline.optuna_sampler(SPACE)

@@ -43,6 +43,18 @@ class Sampler(PackageCase):
         rest = sampler.ask(50)
         self.assertEqual(len(rest), 12 - 5)
         self.assertEqual(sampler.ask(), [])
+        self.assertTrue(sampler.done)
+
+    def test_a_shorter_answer_says_whether_more_will_come(self):
+        sampler = self.sampler(search={"algorithm": "local_search", "initial": 4})
+        trials = sampler.ask(12)
+        self.assertEqual((len(trials), sampler.ask(), sampler.done), (4, [], False))
+        for number, parameters in trials:
+            sampler.tell(number, functions.product(**parameters))
+        while trials := sampler.ask():
+            self.assertFalse(sampler.done)
+            sampler.tell(trials[0].number, None)
+        self.assertTrue(sampler.done)
 
     def test_known_results_count_as_its_own(self):
         sampler = self.sampler({"x": range(1, 101)}, [{"minimize": "y"}])
