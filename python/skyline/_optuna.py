@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -31,7 +32,7 @@ class SkylineSampler(optuna.samplers.BaseSampler):
         self._study: str | None = None
         self._sampler: Sampler | None = None
         self._asked: dict[int, Proposal] = {}  # keys: numbers of the study's trials
-        self._told: set[int] = set()
+        self._told: set[int] = set()  # numbers of trials of which nothing is told any more
 
     def infer_relative_search_space(self, study: optuna.Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
         return dict(self._distributions)
@@ -43,11 +44,15 @@ class SkylineSampler(optuna.samplers.BaseSampler):
             if trial.system_attrs.get("fixed_params", {}).keys() & self._distributions.keys():
                 return {}  # an enqueued trial: its result is told when it is there
             proposals = sampler.ask()
-            if not proposals:  # nothing is left in the space
-                study.stop()
-                return {}
-            self._asked[trial.number] = proposals[0]
-            return dict(proposals[0].parameters)
+            if proposals:
+                self._asked[trial.number] = proposals[0]
+                return dict(proposals[0].parameters)
+            if sampler.done:
+                with contextlib.suppress(RuntimeError):  # there is no loop to end: the user calls `study.ask`
+                    study.stop()
+            else:
+                self._told.add(trial.number)  # an algorithm that waits takes no results of other trials
+            return {}  # the trial is drawn at random
 
     def sample_independent(self, study: optuna.Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution) -> Any:
         return self._random.sample_independent(study, trial, param_name, param_distribution)

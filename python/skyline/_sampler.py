@@ -93,16 +93,18 @@ class Sampler:
             self._place = re.compile(re.escape(file.name) + r":(\d+:\d+: )?")
             task = json.loads(self._read())
         self.space: dict[str, list[Any]] = task["space"]
-        self._metrics = [name for each in task["objectives"] for name in each.values()]
-        self._needed = dict.fromkeys([*self._metrics, *(name for each in task["constraints"] for name in each)])
+        self.done = False
+        names = [name for each in task["objectives"] for name in each.values()] + [name for each in task["constraints"] for name in each]
+        self._needed = [name for name in dict.fromkeys(names) if name not in task["computed"]]
 
     def ask(self, n: int = 1) -> list[Proposal]:
-        """Returns the next trials: fewer where the space has no more, or an algorithm waits for results."""
+        """Returns the next trials: fewer where there are no more, which `done` then says, or an algorithm waits for results."""
         if not 1 <= n <= _MOST_ASKED:
             raise Error(f"ask: expected a number of trials from 1 to {_MOST_ASKED}, got {n}")
         with self._lock:
             self._write({"ask": n})
             answer = json.loads(self._read())
+            self.done = answer.get("done", False)
             first = len(self._results)
             self._results += [False] * len(answer["answer"])
             return [Proposal(first + place, parameters) for place, parameters in enumerate(answer["answer"])]
@@ -110,8 +112,8 @@ class Sampler:
     def tell(self, trial: int | Mapping[str, Any], values: Values) -> None:
         """Tells the result of a trial, by its number, or of other parameters that somebody has tried, by name.
 
-        `values` are those of the metrics of objectives and constraints, or a number where there is one. None is a failure, and so
-        is a value that is not finite.
+        `values` are those of the metrics of objectives and constraints, or a number where there is one. Metrics that are known
+        before a training, such as {"params": {"is": "$a * $b"}}, need none. None is a failure, and so is a value that is not finite.
         """
         with self._lock:
             told: dict[str, Any] = {"trial": self._checked(trial)} if isinstance(trial, int) else {"parameters": self._in_space(trial)}
@@ -153,8 +155,8 @@ class Sampler:
             return None
         if not isinstance(values, Mapping):
             if len(self._needed) != 1:
-                raise Error(f"tell: expected values by name, of {', '.join(self._needed)}, got {values!r}")
-            values = {self._metrics[0]: values}
+                raise Error(f"tell: expected values by name, of {', '.join(self._needed) or 'no metric'}, got {values!r}")
+            values = {self._needed[0]: values}
         for name in self._needed:
             if name not in values:
                 raise Error(f"tell: lacks a value of {name}")

@@ -37,11 +37,11 @@ const std::vector<trial::Metric>& metrics() {
   return all;
 }
 
-objective::ObjectiveSet objectives() {
+objective::ObjectiveSet objectives(const std::vector<trial::Metric>& given = {}) {
   const ConfigNode constraints = config_from_yaml("[{size: [-.inf, 9]}]", "c.yaml", "constraints");
   return objective::ObjectiveSet::parse(
       config_from_yaml("[{minimize: loss}, {maximize: size}]", "o.yaml", "objectives"), &constraints,
-      metrics(), false);
+      metrics(), false, given);
 }
 
 trial::CommittedTrial result_of(const space::Genotype& genotype, trial::Outcome outcome) {
@@ -60,8 +60,10 @@ TEST(TunerLines, AreObjectsOfJsonInOneLine) {
   EXPECT_EQ(task_line({mixed_space(), objectives(), 7, 100}),
             R"({"space":{"width":[16,32],"rate":[0.1,1e-05],"norm":["batch",null,true,"7"]},)"
             R"("objectives":[{"minimize":"loss"},{"maximize":"size"}],"constraints":[{"size":[null,9.0]}],)"
-            R"("seed":7,"trials":100})"
+            R"("computed":[],"seed":7,"trials":100})"
             "\n");
+  EXPECT_THAT(task_line({mixed_space(), objectives({{.name = "area"}, {.name = "params"}}), 7, 100}),
+              HasSubstr(R"("computed":["area","params"])"));
   const std::vector<space::Genotype> recorded{{{1, 0, 1}}};
   EXPECT_EQ(question_line({.count = 1, .seed = 5, .first = 3}, mixed_space()),
             "{\"ask\":1,\"seed\":5,\"first\":3}\n");

@@ -117,6 +117,16 @@ class Tuner(RunsCase):
                 self.assertEqual(self.canonical(run).count("\n"), 21)
                 self.script.with_name(f"{self.script.name}.cured").unlink()
 
+    def test_a_tuner_that_never_reads_is_found_when_its_socket_is_full(self):
+        large = ("--set", "space={parameters: {width: {range: [1000000001, 1000100000]}}, network: [flatten, linear: {features: $width - 1000000000}, "
+                 "linear: {features: $classes}]}")  # a first line of more than 1 MB
+        said = self.refusal("deaf", more=", timeout: 2 s", expect=FAULT, rest=large)
+        self.assertRegex(said, r"the tuner has read nothing for 2 s \(search.timeout\), see \S+/logs/tuner.log")
+        self.script.with_name(f"{self.script.name}.cured").touch()
+        run = f"{self.script.stem}-deaf"
+        self.skyline("search", "--run", run, "--resume", "--set", "search.timeout=10min")
+        self.assertEqual(self.canonical(run).count("\n"), 21)
+
     def test_a_stop_is_heard_while_it_thinks_and_a_tuner_that_is_killed_is_named(self):
         search = self.search("silent")
         for run, signal_number, expect in (("stopped", signal.SIGUSR1, 75), ("killed", signal.SIGKILL, FAULT)):

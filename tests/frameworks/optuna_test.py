@@ -40,8 +40,9 @@ class Optuna(unittest.TestCase):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="skyline-optuna-")).resolve()
         self.addCleanup(shutil.rmtree, self.folder)
 
-    def study(self, space=None, directions=("minimize",), **more):
-        return optuna.create_study(directions=directions, sampler=skyline.optuna_sampler(SPACE if space is None else space, seed=1), **more)
+    def study(self, space=None, directions=("minimize",), settings=None, **more):
+        sampler = skyline.optuna_sampler(SPACE if space is None else space, seed=1, **(settings or {}))
+        return optuna.create_study(directions=directions, sampler=sampler, **more)
 
     def test_a_study_has_the_proposals_of_the_sampler(self):
         sampler = skyline.Sampler(SPACE, [{"minimize": "value_0"}], seed=1)
@@ -60,6 +61,15 @@ class Optuna(unittest.TestCase):
         study.optimize(lambda trial: (loss(trial), trial.params["layers"]), n_trials=20)
         self.assertGreater(len(study.best_trials), 1)
         self.assertEqual(len({str(trial.params) for trial in study.trials}), 20)
+
+    def test_metrics_that_are_known_before_a_training_guide_it(self):
+        bounds = {"metrics": {"size": {"is": "10 * $layers"}}, "constraints": [{"size": [0, 40]}]}
+        study = self.study(settings=bounds)
+        study.optimize(loss, n_trials=12)
+        self.assertLessEqual(max(trial.params["layers"] for trial in study.trials), 4)
+        study = self.study(directions=("minimize", "minimize"), settings={"metrics": {"value_1": {"is": "10 * $layers"}}})
+        study.optimize(lambda trial: (loss(trial), 10 * trial.params["layers"]), n_trials=12)
+        self.assertEqual(len({str(trial.params) for trial in study.trials}), 12)
 
     def test_failed_and_pruned_trials_and_those_of_others_count(self):
         def objective(trial):
@@ -93,6 +103,20 @@ class Optuna(unittest.TestCase):
         study.optimize(lambda trial: trial.suggest_int("layers", 1, 8), n_trials=100)
         self.assertEqual({trial.params["layers"] for trial in study.trials}, set(range(1, 9)))
         self.assertLess(len(study.trials), 10)
+        for _ in range(3):  # outside of `optimize`, where nothing can be stopped
+            study.tell(study.ask(study.trials[0].distributions), 1)
+        self.assertLessEqual({trial.params["layers"] for trial in study.trials[-3:]}, set(range(1, 9)))
+
+    def test_a_study_goes_on_while_an_algorithm_waits_for_results(self):
+        study = self.study(settings={"search": {"algorithm": "local_search", "initial": 4}})
+        waiting = [study.ask(DISTRIBUTIONS) for _ in range(6)]
+        for trial in reversed(waiting):
+            study.tell(trial, loss(trial))
+        study.optimize(loss, n_trials=3)
+        self.assertEqual([len(trial.params) for trial in study.trials], [len(SPACE)] * 9)
+        study = self.study(settings={"search": {"algorithm": "local_search", "initial": 1}})
+        study.optimize(loss, n_trials=12, n_jobs=4)
+        self.assertEqual([trial.state.name for trial in study.trials], ["COMPLETE"] * 12)
 
     def test_a_sampler_belongs_to_one_study(self):
         sampler = skyline.optuna_sampler(SPACE)

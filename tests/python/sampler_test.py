@@ -43,6 +43,18 @@ class Sampler(PackageCase):
         rest = sampler.ask(50)
         self.assertEqual(len(rest), 12 - 5)
         self.assertEqual(sampler.ask(), [])
+        self.assertTrue(sampler.done)
+
+    def test_a_shorter_answer_says_whether_more_will_come(self):
+        sampler = self.sampler(search={"algorithm": "local_search", "initial": 4})
+        trials = sampler.ask(12)
+        self.assertEqual((len(trials), sampler.ask(), sampler.done), (4, [], False))
+        for number, parameters in trials:
+            sampler.tell(number, functions.product(**parameters))
+        while trials := sampler.ask():
+            self.assertFalse(sampler.done)
+            sampler.tell(trials[0].number, None)
+        self.assertTrue(sampler.done)
 
     def test_known_results_count_as_its_own(self):
         sampler = self.sampler({"x": range(1, 101)}, [{"minimize": "y"}])
@@ -58,6 +70,32 @@ class Sampler(PackageCase):
         self.assertFalse(set(chosen) & set(range(10, 100, 9)))
         sampler.tell({"x": 50}, float("nan"))
         sampler.ask()
+
+    def test_metrics_that_are_known_before_a_training_need_no_values(self):
+        metrics = {"area": {"is": "$lr * $depth"}, "score": {"better": "higher"}}
+        for objectives, more in ((OBJECTIVES[:1], {"constraints": [{"area": [0, 0.8]}]}), ([{"minimize": "area"}, *OBJECTIVES[:1]], {}),
+                                 ([{"minimize": "area"}], {"constraints": [{"score": [0, 1]}]})):
+            with self.subTest(objectives):
+                sampler = self.sampler(objectives=objectives, metrics=metrics, **more)
+                for values in (0.9, {"score": 0.9}, {"score": 0.9, "area": 5}, None):
+                    (number, parameters), = sampler.ask()
+                    sampler.tell(number, values)
+                with self.assertRaisesRegex(skyline.Error, "^tell: lacks a value of score"):
+                    sampler.tell({"lr": 0.1, "depth": 1}, {"area": 5})
+                self.assertEqual(len(sampler.ask()), 1)
+        sampler = self.sampler(objectives=[{"minimize": "area"}], metrics=metrics)
+        with self.assertRaisesRegex(skyline.Error, "^tell: expected values by name, of no metric, got 3.0"):
+            sampler.tell(sampler.ask()[0].number, 3.0)
+
+    def test_costs_of_networks_need_no_values(self):
+        network = ["flatten", {"linear": {"features": "$width"}}, {"linear": {"features": "$classes"}}]
+        sampler = self.sampler({"parameters": {"width": {"choice": [8, 16, 32]}}, "network": network}, [{"maximize": "accuracy"}, {"minimize": "flops"}],
+                               constraints=[{"parameters": [0, 1500]}], data={"shape": [1, 8, 8], "classes": 10})
+        trials = sampler.ask(3)
+        self.assertEqual({trial.parameters["width"] for trial in trials}, {8, 16})
+        for trial in trials:
+            sampler.tell(trial.number, 0.5)
+        self.assertEqual(sampler.ask(), [])
 
     def test_mistakes_are_refused_and_it_goes_on(self):
         sampler = self.sampler()

@@ -195,6 +195,7 @@ std::string task_line(const search::TunerTask& task) {
   return line_of({{"space", std::move(parameters)},
                   {"objectives", std::move(objectives)},
                   {"constraints", std::move(constraints)},
+                  {"computed", trial::names_of(task.objectives.computed())},
                   {"seed", task.seed},
                   {"trials", task.trials}});
 }

@@ -25,7 +25,7 @@ constexpr std::size_t kLongestTunerLine = std::size_t{1} << 20;
 /// Most trials of a question.
 constexpr std::size_t kMostAsked = 10'000;
 
-/// Writes the first line: parameters with their values, objectives, constraints.
+/// Writes the first line: parameters with their values, objectives, constraints, names of computed metrics.
 std::string task_line(const search::TunerTask& task);
 
 /// Writes a question. @param recorded  the answer that is known already; nullptr if one is expected

@@ -1,6 +1,7 @@
 """The smallest tuner: random values with a memory, and half of the time a change of the best trial so far.
 
-With an argument it misbehaves when it is asked for trial 3, unless there is a file of its name with the ending .cured.
+With an argument it misbehaves when it is asked for trial 3, or with `deaf` from the start, unless there is a file of its name with the
+ending .cured.
 """
 
 import json
@@ -13,6 +14,9 @@ import time
 
 channel = socket.socket(fileno=int(os.environ["SKYLINE_TUNER_FD"]))
 lines, output = channel.makefile("r"), channel.makefile("w")
+mistake = sys.argv[1] if len(sys.argv) > 1 and not os.path.exists(sys.argv[0] + ".cured") else None
+if mistake == "deaf":
+    time.sleep(3600)
 task = json.loads(next(lines))
 (objective,) = task["objectives"]
 sign = 1 if "maximize" in objective else -1
@@ -60,6 +64,6 @@ for line in lines:
             if chosen not in seen:
                 break
         answer = [chosen]
-        how = sys.argv[1] if len(sys.argv) > 1 and message["first"] == 3 and not os.path.exists(sys.argv[0] + ".cured") else None
+        how = mistake if message["first"] == 3 else None
         print(misbehave(how, chosen) if how else json.dumps({"answer": answer}), file=output, flush=True)
     seen += answer
