@@ -61,6 +61,8 @@ class RunState {
   /// Adds a commit. @pre commits come in the order of their positions, 0, 1, 2, ...
   void add(const Commit& commit);
   void begin_phase(trial::Phase phase, std::size_t expected);
+  /// @param trials  the upper bound of the present phase's trials, as it is known now
+  void set_expected(std::size_t trials) { expected_.at(index(phase_)) = trials; }
   /// @param waiting  how many of them have a result, which waits for those before it
   void set_in_flight(std::size_t trials, std::size_t waiting = 0) {
     in_flight_ = trials;

@@ -110,6 +110,49 @@ class Before(RunsCase):
         self.assertEqual([trial["status"] for trial in self.trials("none")], ["outside"] * 12)
         self.assertFalse((self.marks / "trained").exists())
 
+    def test_a_run_with_more_lines_than_trials_resumes_and_is_extended(self):
+        self.skyline("search", self.config, "--run", "extended")
+        count = len(self.trials("extended"))
+        self.assertGreater(count, 9)
+        status = read_json(self.folder / "extended/status.json")
+        self.assertEqual((status["done"], status["expected"]), (count, count), "the bound grows with each trial outside")
+        before = self.canonical("extended")
+        self.skyline("search", self.config, "--run", "extended", "--resume")
+        self.assertEqual(self.canonical("extended"), before)
+        self.skyline("search", "--run", "extended", "--resume", "--set", "search.trials=12")
+        self.check(self.trials("extended"), 12)
+        self.skyline("search", self.config, "--run", "longer", "--set", "search.trials=12")
+        self.assertEqual(self.canonical("extended").splitlines()[1:], self.canonical("longer").splitlines()[1:])
+        done = self.skyline("search", "--run", "extended", "--resume", "--set", "search.trials=11", expect=2)
+        self.assertIn("the journal holds 12 trials of the search, this configuration asks for at most 11", done.stderr)
+
+    def test_a_run_is_killed_after_more_lines_than_trials(self):
+        self.skyline("search", self.config, "--run", "long")
+        last = [trial["trial"] for trial in self.trials("long") if trial["status"] == "ok"][-1]
+        self.assertGreater(last, 9)
+        (self.marks / "trained").unlink()
+        (self.marks / "held").write_text(str(last))
+        job = self.start("search", self.config, "--run", "cut")
+        trained = self.marks / "trained"
+        self.wait_until(lambda: trained.exists() and str(last) in trained.read_text().split(), f"trial {last} was not trained")
+        self.wait_until(lambda: (self.folder / "cut/journal.jsonl").read_text().count("\n") > 10, "the journal is short")
+        self.kill(job)
+        (self.marks / "held").unlink()
+        self.skyline("search", "--run", "cut", "--resume", ranks=2)
+        self.assertEqual(self.canonical("cut"), self.canonical("long"))
+
+    def test_algorithms_that_give_them_a_place_count_them(self):
+        for name, search in (("all", "{algorithm: exhaustive}"),
+                             ("pareto", "{algorithm: evolution_pareto, initial: 6, iterations: 3, max_unseen: 6}")):
+            self.skyline("search", self.config, "--set", f"search={search}", "--run", name)
+            before = self.canonical(name)
+            self.assertIn("outside", [trial["status"] for trial in self.trials(name)])
+            self.skyline("search", "--run", name, "--resume")
+            self.assertEqual(self.canonical(name), before)
+        done = self.skyline("search", "--run", "pareto", "--resume", "--set", "search.iterations=1", expect=2)
+        self.assertRegex(done.stderr, "skyline: .*(a run can be extended, not shortened|this configuration asks for)")
+        self.assertEqual(self.canonical("pareto"), before)
+
     def test_a_program_that_fails_fails_the_trial_and_one_that_may_answer_otherwise_makes_no_deterministic_run(self):
         (self.folder / "asked.sh").write_text("exit 3\n")
         self.skyline("search", self.config, "--set", "search={algorithm: random, trials: 2}", "--run", "failed", "--set",

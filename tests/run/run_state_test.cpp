@@ -119,6 +119,13 @@ TEST_F(RunStateTest, CountsTrialsByPhaseAndFailures) {
   EXPECT_EQ(state_.replayed(), 1U);
 }
 
+TEST_F(RunStateTest, HasAnUpperBoundOfThePhaseThatMayGrow) {
+  state_.begin_phase(trial::Phase::kSearch, 2);
+  state_.set_expected(3);
+  EXPECT_EQ(state_.expected(trial::Phase::kSearch), 3U);
+  EXPECT_EQ(state_.expected(trial::Phase::kFinal), 0U);
+}
+
 TEST_F(RunStateTest, FindsFullTrainingsByTheTrialThatTheyTrain) {
   commit(accuracy(0.5), 100);
   commit(accuracy(0.9), 1000);
