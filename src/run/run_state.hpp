@@ -153,6 +153,8 @@ class RunState {
   bool waits_for_choice() const { return chooses_ && in_flight_ == 0; }
   std::size_t failed() const { return failed_; }
   std::size_t pruned() const { return pruned_; }
+  /// Returns the number of trials that were not trained because of a constraint; they have not failed.
+  std::size_t outside() const { return outside_; }
   /// Returns what the search last said about itself (Searcher::progress_summary), or an empty text.
   const std::string& search_summary() const { return search_summary_; }
   const SlotUsage& account() const { return account_; }
@@ -187,6 +189,7 @@ class RunState {
   bool chooses_ = false;
   std::size_t failed_ = 0;
   std::size_t pruned_ = 0;
+  std::size_t outside_ = 0;
   std::string search_summary_;
   SlotUsage account_;
 };

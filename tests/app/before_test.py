@@ -104,11 +104,30 @@ class Before(RunsCase):
         self.assertEqual(self.noted("asked").count(str(first)), 1)
 
     def test_a_search_that_finds_nothing_else_gives_up(self):
-        done = self.skyline("search", self.config, "--set", "constraints=[board_ms: [0, 1]]", "--set", "search={trials: 3}",
-                            "--run", "none", expect=3)
-        self.assertIn("search ended: 12 trials broke a constraint on what is asked before a training", done.stderr + done.stdout)
-        self.assertEqual([trial["status"] for trial in self.trials("none")], ["outside"] * 12)
+        done = self.skyline("search", self.config, "--set", "constraints=[board_ms: [0, 1]]", "--set", "search={trials: 6}",
+                            "--set", "run.most_failures=20", "--run", "none", expect=3)
+        self.assertIn("search ended: 24 trials broke a constraint on what is asked before a training", done.stderr + done.stdout)
+        self.assertIn("done: 24 trials (0 failed, 24 outside), ", done.stdout)
+        self.assertRegex(done.stderr, "there is no front: no trial was trained, because each broke a constraint before, the "
+                                      r"first one: `board_ms` is \d+, and its constraint \[0, 1\]")
+        self.assertEqual([trial["status"] for trial in self.trials("none")], ["outside"] * 24)
         self.assertFalse((self.marks / "trained").exists())
+
+    def test_trials_outside_are_told_apart_from_failed_ones(self):
+        (self.folder / "train.sh").write_text("exit 3\n")
+        options = ["--set", "search.trials=20", "--set", "run.most_failures=5", "--set", "run.window=1"]
+        done = self.skyline("search", self.config, *options, "--run", "apart", expect=3)
+        states = [trial["status"] for trial in self.trials("apart")]
+        outside = states.count("outside")
+        self.assertGreater(outside, 0)
+        self.assertEqual(states.count("program"), 5)
+        self.assertIn(f"search ended: the first 5 trials all failed, beside {outside} outside of constraints (run.most_failures)", done.stdout)
+        self.assertIn(f"done: {5 + outside} trials (5 failed, {outside} outside), ", done.stdout)
+        self.assertIn("; trials failed most often as program (5 of 5): ", done.stdout)
+        self.assertIn("there is no front: every trial that was trained failed, most often as program (5 of 5): ", done.stderr)
+        status = read_json(self.folder / "apart/status.json")
+        self.assertEqual((status["failed"], status["outside"]), (5, outside))
+        self.assertIn(f" · 5 failed · {outside} outside · {5 + outside} in the journal", self.skyline("status", "apart").stdout)
 
     def test_a_run_with_more_lines_than_trials_resumes_and_is_extended(self):
         self.skyline("search", self.config, "--run", "extended")
