@@ -172,6 +172,26 @@ class Before(RunsCase):
         self.assertRegex(done.stderr, "skyline: .*(a run can be extended, not shortened|this configuration asks for)")
         self.assertEqual(self.canonical("pareto"), before)
 
+    def test_full_trainings_take_the_answers_of_the_search_and_are_never_refused(self):
+        final = ["--set", "final={epochs: 2, repeats: 2}", "--set", "command.epochs=1"]
+        self.skyline("search", self.config, *final, "--run", "final")
+        trials = [trial for trial in self.trials("final") if trial["phase"] == "search"]
+        self.assertEqual(self.noted("asked"), [str(trial["trial"]) for trial in trials], "each once, and no full training")
+        front = {trial["trial"] for trial in self.trials("final") if trial["phase"] == "final"}
+        self.assertEqual({int(path.stem) for path in (self.folder / "final/trainer/asked").iterdir()}, front, "others are removed")
+
+    def test_a_full_training_that_is_asked_anew_is_never_refused(self):
+        self.config.write_text(self.config.read_text().replace('"{layers}", "{width}"], better', '"{layers}", "{width}", "{epochs}"], better')
+                               .replace("exact: true", "exact: false"))
+        (self.folder / "asked.sh").write_text(ASKED.replace("$2 * $3", "$2 * $3 * ($4 * 9 - 8)"))
+        self.skyline("search", self.config, "--set", "final={epochs: 5}", "--set", "command.epochs=1", "--run", "anew", expect=3)
+        full = [trial for trial in self.trials("anew") if trial["phase"] == "final"]
+        self.assertTrue(full)
+        for trial in full:
+            board_ms = 37 * trial["parameters"]["layers"] * trial["parameters"]["width"]
+            self.assertEqual((trial["status"], trial["metrics"]["board_ms"]), ("ok", board_ms))
+            self.assertGreater(board_ms, 40)
+
     def test_a_program_that_fails_fails_the_trial_and_one_that_may_answer_otherwise_makes_no_deterministic_run(self):
         (self.folder / "asked.sh").write_text("exit 3\n")
         self.skyline("search", self.config, "--set", "search={algorithm: random, trials: 2}", "--run", "failed", "--set",
