@@ -17,7 +17,7 @@ def _duration(seconds: float) -> str:
 def progress_text(status: Mapping[str, Any]) -> str:
     """Returns how far a run is, from its status."""
     parts = [f"{status.get('phase', 'search')} {status.get('done', 0)}/{status.get('expected', '?')} trials"]
-    parts += [f"{status[state]} {state}" for state in ("failed", "pruned") if status.get(state)]
+    parts += [f"{status[state]} {state}" for state in ("failed", "pruned", "outside") if status.get(state)]
     parts.append(f"front {status.get('front', 0)}")
     parts += [f"best {name} {value:.4g}" for name, value in (status.get("best") or {}).items() if value is not None]
     parts.append(f"{_duration(status.get('elapsed_s') or 0)} elapsed")

@@ -82,18 +82,21 @@ CourseSink make_course_sink(const RunFiles& files, int rank) {
   };
 }
 
-/// Returns whether the first trials all failed, as many as end a search. Lines of the journal that are not
-/// committed yet were written with a larger limit, and the search continues after them.
+/// Returns whether the first trials all failed, as many as end a search. Those outside of constraints do not
+/// count. Lines of the journal that are not committed yet were written with a larger limit, and the search
+/// continues after them.
 bool only_failed(const run::RunState& state, const std::optional<std::size_t>& most_failures,
                  std::size_t lines) {
-  const std::size_t committed = state.trials().size();
-  return most_failures && committed >= *most_failures && state.failed() == committed &&
-         state.replayed() == lines;
+  return most_failures && state.failed() >= *most_failures &&
+         state.failed() + state.outside() == state.trials().size() && state.replayed() == lines;
 }
 
-std::string hopeless_reason(std::size_t trials) {
-  return (trials == 1 ? "the first trial" : "the first " + counted(trials, "trial") + " all") +
-         " failed (run.most_failures)";
+std::string hopeless_reason(const run::RunState& state) {
+  const std::size_t failed = state.failed();
+  const std::size_t outside = state.outside();
+  return (failed == 1 ? "the first trial" : "the first " + counted(failed, "trial") + " all") + " failed" +
+         (outside > 0 ? ", beside " + std::to_string(outside) + " outside of constraints" : "") +
+         " (run.most_failures)";
 }
 
 /// A rank's part of a job, with all that its main thread works with. Making it is collective.
@@ -256,7 +259,7 @@ struct RankJob {
     SearchLoop loop(maker, recorded, *order, dispatcher, clock, state, listeners, must_stop, is_hopeless);
     std::optional<NeverBlocks> others_wait(std::in_place);
     result.stopped = !search(loop, result) && !is_hopeless();
-    if (!result.stopped && is_hopeless()) result.finish_reason = hopeless_reason(state.trials().size());
+    if (!result.stopped && is_hopeless()) result.finish_reason = hopeless_reason(state);
     result.progress = state.trials().size() > lines || (options.checkpoints && loop.saved());
     result.retired = dispatcher.retired();
     loop.wind_down([&] { return files.storage.idle(); });

@@ -52,7 +52,9 @@ void RunState::add(const Commit& commit) {
   trials_.add(committed);
   ++committed_.at(index(committed.trial.phase()));
   if (commit.replayed) ++replayed_;
-  if (std::holds_alternative<trial::Failure>(committed.outcome)) {
+  if (trial::is_outside(committed.outcome)) {
+    ++outside_;
+  } else if (std::holds_alternative<trial::Failure>(committed.outcome)) {
     ++failed_;
   } else if (!trial::is_whole(committed.outcome)) {
     ++pruned_;

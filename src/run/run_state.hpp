@@ -61,6 +61,8 @@ class RunState {
   /// Adds a commit. @pre commits come in the order of their positions, 0, 1, 2, ...
   void add(const Commit& commit);
   void begin_phase(trial::Phase phase, std::size_t expected);
+  /// @param trials  the upper bound of the present phase's trials, as it is known now
+  void set_expected(std::size_t trials) { expected_.at(index(phase_)) = trials; }
   /// @param waiting  how many of them have a result, which waits for those before it
   void set_in_flight(std::size_t trials, std::size_t waiting = 0) {
     in_flight_ = trials;
@@ -151,6 +153,8 @@ class RunState {
   bool waits_for_choice() const { return chooses_ && in_flight_ == 0; }
   std::size_t failed() const { return failed_; }
   std::size_t pruned() const { return pruned_; }
+  /// Returns the number of trials that were not trained because of a constraint; they have not failed.
+  std::size_t outside() const { return outside_; }
   /// Returns what the search last said about itself (Searcher::progress_summary), or an empty text.
   const std::string& search_summary() const { return search_summary_; }
   const SlotUsage& account() const { return account_; }
@@ -185,6 +189,7 @@ class RunState {
   bool chooses_ = false;
   std::size_t failed_ = 0;
   std::size_t pruned_ = 0;
+  std::size_t outside_ = 0;
   std::string search_summary_;
   SlotUsage account_;
 };

@@ -104,11 +104,93 @@ class Before(RunsCase):
         self.assertEqual(self.noted("asked").count(str(first)), 1)
 
     def test_a_search_that_finds_nothing_else_gives_up(self):
-        done = self.skyline("search", self.config, "--set", "constraints=[board_ms: [0, 1]]", "--set", "search={trials: 3}",
-                            "--run", "none", expect=3)
-        self.assertIn("search ended: 12 trials broke a constraint on what is asked before a training", done.stderr + done.stdout)
-        self.assertEqual([trial["status"] for trial in self.trials("none")], ["outside"] * 12)
+        done = self.skyline("search", self.config, "--set", "constraints=[board_ms: [0, 1]]", "--set", "search={trials: 6}",
+                            "--set", "run.most_failures=20", "--run", "none", expect=3)
+        self.assertIn("search ended: 24 trials broke a constraint on what is asked before a training", done.stderr + done.stdout)
+        self.assertIn("done: 24 trials (0 failed, 24 outside), ", done.stdout)
+        self.assertRegex(done.stderr, "there is no front: no trial was trained, because each broke a constraint before, the "
+                                      r"first one: `board_ms` is \d+, and its constraint \[0, 1\]")
+        self.assertEqual([trial["status"] for trial in self.trials("none")], ["outside"] * 24)
         self.assertFalse((self.marks / "trained").exists())
+
+    def test_trials_outside_are_told_apart_from_failed_ones(self):
+        (self.folder / "train.sh").write_text("exit 3\n")
+        options = ["--set", "search.trials=20", "--set", "run.most_failures=5", "--set", "run.window=1"]
+        done = self.skyline("search", self.config, *options, "--run", "apart", expect=3)
+        states = [trial["status"] for trial in self.trials("apart")]
+        outside = states.count("outside")
+        self.assertGreater(outside, 0)
+        self.assertEqual(states.count("program"), 5)
+        self.assertIn(f"search ended: the first 5 trials all failed, beside {outside} outside of constraints (run.most_failures)", done.stdout)
+        self.assertIn(f"done: {5 + outside} trials (5 failed, {outside} outside), ", done.stdout)
+        self.assertIn("; trials failed most often as program (5 of 5): ", done.stdout)
+        self.assertIn("there is no front: every trial that was trained failed, most often as program (5 of 5): ", done.stderr)
+        status = read_json(self.folder / "apart/status.json")
+        self.assertEqual((status["failed"], status["outside"]), (5, outside))
+        self.assertIn(f" · 5 failed · {outside} outside · {5 + outside} in the journal", self.skyline("status", "apart").stdout)
+
+    def test_a_run_with_more_lines_than_trials_resumes_and_is_extended(self):
+        self.skyline("search", self.config, "--run", "extended")
+        count = len(self.trials("extended"))
+        self.assertGreater(count, 9)
+        status = read_json(self.folder / "extended/status.json")
+        self.assertEqual((status["done"], status["expected"]), (count, count), "the bound grows with each trial outside")
+        before = self.canonical("extended")
+        self.skyline("search", self.config, "--run", "extended", "--resume")
+        self.assertEqual(self.canonical("extended"), before)
+        self.skyline("search", "--run", "extended", "--resume", "--set", "search.trials=12")
+        self.check(self.trials("extended"), 12)
+        self.skyline("search", self.config, "--run", "longer", "--set", "search.trials=12")
+        self.assertEqual(self.canonical("extended").splitlines()[1:], self.canonical("longer").splitlines()[1:])
+        done = self.skyline("search", "--run", "extended", "--resume", "--set", "search.trials=11", expect=2)
+        self.assertIn("the journal holds 12 trials of the search, this configuration asks for at most 11", done.stderr)
+
+    def test_a_run_is_killed_after_more_lines_than_trials(self):
+        self.skyline("search", self.config, "--run", "long")
+        last = [trial["trial"] for trial in self.trials("long") if trial["status"] == "ok"][-1]
+        self.assertGreater(last, 9)
+        (self.marks / "trained").unlink()
+        (self.marks / "held").write_text(str(last))
+        job = self.start("search", self.config, "--run", "cut")
+        trained = self.marks / "trained"
+        self.wait_until(lambda: trained.exists() and str(last) in trained.read_text().split(), f"trial {last} was not trained")
+        self.wait_until(lambda: (self.folder / "cut/journal.jsonl").read_text().count("\n") > 10, "the journal is short")
+        self.kill(job)
+        (self.marks / "held").unlink()
+        self.skyline("search", "--run", "cut", "--resume", ranks=2)
+        self.assertEqual(self.canonical("cut"), self.canonical("long"))
+
+    def test_algorithms_that_give_them_a_place_count_them(self):
+        for name, search in (("all", "{algorithm: exhaustive}"),
+                             ("pareto", "{algorithm: evolution_pareto, initial: 6, iterations: 3, max_unseen: 6}")):
+            self.skyline("search", self.config, "--set", f"search={search}", "--run", name)
+            before = self.canonical(name)
+            self.assertIn("outside", [trial["status"] for trial in self.trials(name)])
+            self.skyline("search", "--run", name, "--resume")
+            self.assertEqual(self.canonical(name), before)
+        done = self.skyline("search", "--run", "pareto", "--resume", "--set", "search.iterations=1", expect=2)
+        self.assertRegex(done.stderr, "skyline: .*(a run can be extended, not shortened|this configuration asks for)")
+        self.assertEqual(self.canonical("pareto"), before)
+
+    def test_full_trainings_take_the_answers_of_the_search_and_are_never_refused(self):
+        final = ["--set", "final={epochs: 2, repeats: 2}", "--set", "command.epochs=1"]
+        self.skyline("search", self.config, *final, "--run", "final")
+        trials = [trial for trial in self.trials("final") if trial["phase"] == "search"]
+        self.assertEqual(self.noted("asked"), [str(trial["trial"]) for trial in trials], "each once, and no full training")
+        front = {trial["trial"] for trial in self.trials("final") if trial["phase"] == "final"}
+        self.assertEqual({int(path.stem) for path in (self.folder / "final/trainer/asked").iterdir()}, front, "others are removed")
+
+    def test_a_full_training_that_is_asked_anew_is_never_refused(self):
+        self.config.write_text(self.config.read_text().replace('"{layers}", "{width}"], better', '"{layers}", "{width}", "{epochs}"], better')
+                               .replace("exact: true", "exact: false"))
+        (self.folder / "asked.sh").write_text(ASKED.replace("$2 * $3", "$2 * $3 * ($4 * 9 - 8)"))
+        self.skyline("search", self.config, "--set", "final={epochs: 5}", "--set", "command.epochs=1", "--run", "anew", expect=3)
+        full = [trial for trial in self.trials("anew") if trial["phase"] == "final"]
+        self.assertTrue(full)
+        for trial in full:
+            board_ms = 37 * trial["parameters"]["layers"] * trial["parameters"]["width"]
+            self.assertEqual((trial["status"], trial["metrics"]["board_ms"]), ("ok", board_ms))
+            self.assertGreater(board_ms, 40)
 
     def test_a_program_that_fails_fails_the_trial_and_one_that_may_answer_otherwise_makes_no_deterministic_run(self):
         (self.folder / "asked.sh").write_text("exit 3\n")

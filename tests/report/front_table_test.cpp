@@ -186,6 +186,19 @@ TEST(FrontTable, CountsTheFailuresThatDifferInNumbersAlone) {
       "every trial failed, most often as program (2 of 4): exit code 1: ValueError: depth 2 is not for me");
 }
 
+TEST(FrontTable, TellsTrialsOutsideOfConstraintsFromFailedOnes) {
+  const trial::Failure outside{trial::FailureKind::kOutside, "`board_ms` is 9, and its constraint [0, 5]"};
+  EXPECT_EQ(
+      table_of_all(outside),
+      "the front is empty: no trial was trained, because each broke a constraint before, the first one: "
+      "`board_ms` is 9, and its constraint [0, 5]\n");
+  testing::SampleRun run;
+  for (trial::CommittedTrial& committed : run.committed) committed.outcome = outside;
+  run.committed[1].outcome = trial::Failure{trial::FailureKind::kException, "x"};
+  EXPECT_EQ(no_front_reason(run.inputs()),
+            "every trial that was trained failed, most often as exception (1 of 1): x");
+}
+
 TEST(FrontTable, SaysWhyTheFinalFrontIsEmpty) {
   testing::SampleRun run;
   run.committed[4].outcome = run.committed[5].outcome;

@@ -119,6 +119,18 @@ TEST_F(RunStateTest, CountsTrialsByPhaseAndFailures) {
   EXPECT_EQ(state_.replayed(), 1U);
 }
 
+TEST_F(RunStateTest, CountsTrialsOutsideOfConstraintsApartFromFailures) {
+  state_.begin_phase(trial::Phase::kSearch, 2);
+  commit(trial::Failure{trial::FailureKind::kOutside, "too slow"}, 1);
+  state_.set_expected(3);
+  commit(trial::Failure{trial::FailureKind::kDiverged, "NaN"}, 1);
+  EXPECT_EQ(state_.outside(), 1U);
+  EXPECT_EQ(state_.failed(), 1U);
+  EXPECT_EQ(state_.done_in_phase(), 2U);
+  EXPECT_EQ(state_.expected(trial::Phase::kSearch), 3U);
+  EXPECT_EQ(state_.expected(trial::Phase::kFinal), 0U);
+}
+
 TEST_F(RunStateTest, FindsFullTrainingsByTheTrialThatTheyTrain) {
   commit(accuracy(0.5), 100);
   commit(accuracy(0.9), 1000);

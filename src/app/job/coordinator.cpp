@@ -1,5 +1,6 @@
 #include "skyline/core/error.hpp"
 
+#include "app/job/answers_removal.hpp"
 #include "app/job/front_latency.hpp"
 #include "app/job/program_build.hpp"
 #include "app/job/run_plan.hpp"
@@ -9,6 +10,7 @@
 #include "core/log.hpp"
 #include "core/system/process.hpp"
 #include "core/text/wording.hpp"
+#include "evaluate/command/command_check.hpp"
 #include "report/files/answers.hpp"
 #include "report/files/trial_results.hpp"
 #include "report/report.hpp"
@@ -167,8 +169,10 @@ engine::RunResult Coordinator::search(comm::Environment& environment, engine::Jo
     }
     failed(error);
   };
-  return engine::run_job(environment, task_, files_, callbacks, std::move(plan_.replay),
-                         {&progress_, tracking_.get(), this, &writer_});
+  std::vector<run::RunListener*> listeners{&progress_, tracking_.get(), this, &writer_};
+  AnswersRemoval answers(files_.paths.root, files_.storage, config_.algorithm().trains_all);
+  if (evaluate::asks_before(config_.evaluator.section)) listeners.push_back(&answers);
+  return engine::run_job(environment, task_, files_, callbacks, std::move(plan_.replay), listeners);
 }
 
 /// Ends with the results. Returns the exit code.

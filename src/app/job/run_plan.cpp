@@ -170,11 +170,15 @@ store::JournalContents read_own_journal(const store::RunPaths& paths, const RunC
   return contents;
 }
 
-/// Refuses a shorter run: a run may be extended, but its trials cannot be taken back.
+/// Refuses a shorter run: a run may be extended, but its trials cannot be taken back. Those outside of
+/// constraints do not count, because most algorithms give them no place; where they have one, the replay
+/// refuses what is left.
 void check_not_shortened(const store::RunPaths& paths, const search::Searcher& searcher,
                          const trial::CommitLog& entries) {
   std::size_t searched = 0;
-  for (const trial::SharedTrial& entry : entries) searched += entry->trial.is_final() ? 0U : 1U;
+  for (const trial::SharedTrial& entry : entries) {
+    if (!entry->trial.is_final() && !trial::is_outside(entry->outcome)) ++searched;
+  }
   const std::size_t expected = searcher.expected_trials();
   if (searched <= expected) return;
   throw UserError("--resume " + paths.root.string() + ": the journal holds " + counted(searched, "trial") +

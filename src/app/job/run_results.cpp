@@ -71,12 +71,13 @@ void print_results(const store::RunPaths& paths, const report::ReportInputs& inp
   tell("\n" + results_text(inputs, result.account, output_bounds(paths)) +
        "\nsearch ended: " + result.finish_reason + "\n");
   const std::string run = paths.root.string();
-  const std::size_t pruned = inputs.state.pruned();
+  const auto apart = [](std::size_t count, const std::string& word) {
+    return count > 0 ? ", " + std::to_string(count) + " " + word : "";
+  };
   print_end("done: " + counted(inputs.state.trials().size(), "trial") + " (" +
-            std::to_string(inputs.state.failed()) + " failed" +
-            (pruned > 0 ? ", " + std::to_string(pruned) + " pruned" : "") + "), results in " + run + ": " +
-            run + "/report.html shows them in a browser" + retired_text(result) +
-            failures_text(inputs.state));
+            std::to_string(inputs.state.failed()) + " failed" + apart(inputs.state.pruned(), "pruned") +
+            apart(inputs.state.outside(), "outside") + "), results in " + run + ": " + run +
+            "/report.html shows them in a browser" + retired_text(result) + failures_text(inputs.state));
 }
 
 void warn_of_lost_weights(const store::RunPaths& paths, const RunConfig& config, const run::RunState& state) {

@@ -175,6 +175,7 @@ void SearchLoop::tell(search::Searcher& searcher) {
   continuations_.committed(told);
   maker_.told(*told);
   searcher.tell(*told);
+  state_.set_expected(searcher.expected_trials());
   ask(searcher);
   release(&searcher);
 }

@@ -143,15 +143,16 @@ bool is_before(const ConfigNode::Entry& entry) {
   return when != nullptr && when->is_scalar() && when->as_text() == "before";
 }
 
-/// Refuses budgets beside a metric that is asked before the training: a trial that is continued was asked.
 /// @param metrics  by name, or a list of such
-void check_not_continued(const ConfigNode* metrics, const SectionPlace& place) {
-  if (metrics == nullptr || place.budgets.empty()) return;
-  for (const ConfigNode& item : metrics->is_list() ? metrics->items() : std::vector<ConfigNode>()) {
-    check_not_continued(&item, place);
-  }
-  if (metrics->is_map() && std::ranges::any_of(metrics->entries(), is_before))
-    place.budgets_from->fail("a metric with `when: before` needs trials that are not continued");
+bool has_before(const ConfigNode& metrics) {
+  if (metrics.is_list()) return std::ranges::any_of(metrics.items(), has_before);
+  return metrics.is_map() && std::ranges::any_of(metrics.entries(), is_before);
+}
+
+/// Refuses budgets beside a metric that is asked before the training: a trial that is continued was asked.
+void check_not_continued(const ConfigNode& section, const SectionPlace& place) {
+  if (place.budgets.empty() || !asks_before(section)) return;
+  place.budgets_from->fail("a metric with `when: before` needs trials that are not continued");
 }
 
 /// Returns the names of what there is before a training.
@@ -290,7 +291,7 @@ void check_command_section(const ConfigNode& written, const SectionPlace& place)
   mistakes.attempt([&] { check_interpreter(options, written, path); });
   mistakes.attempt([&] { check_arguments(written.find("prepare"), of_prepare, path); });
   mistakes.attempt([&] { check_metrics(written.find("metrics"), of_run, path, is_first); });
-  mistakes.attempt([&] { check_not_continued(written.find("metrics"), place); });
+  mistakes.attempt([&] { check_not_continued(written, place); });
   mistakes.attempt([&] { check_parameters(written, place); });
   mistakes.attempt([&] { check_epochs(written, place); });
   mistakes.attempt([&] { check_values(place); });
@@ -302,6 +303,11 @@ void check_command_section(const ConfigNode& written, const SectionPlace& place)
   mistakes.throw_if_any();
 }
 
+bool asks_before(const ConfigNode& section) {
+  const ConfigNode* const metrics = section.is_map() ? section.find("metrics") : nullptr;
+  return metrics != nullptr && has_before(*metrics);
+}
+
 void check_measured_section(const ConfigNode& written, const SectionPlace& place) {
   const ConfigNode* const metrics = written.is_map() ? written.find("metrics") : nullptr;
   check_metrics(metrics,
@@ -310,7 +316,7 @@ void check_measured_section(const ConfigNode& written, const SectionPlace& place
                  .parameters = names_of(place.space.parameters()),
                  .nullable = nullable_of(place.space.parameters())},
                 process_variable("PATH").value_or(""));
-  check_not_continued(metrics, place);
+  check_not_continued(written, place);
 }
 
 }  // namespace skyline::evaluate

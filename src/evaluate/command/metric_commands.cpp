@@ -16,6 +16,7 @@
 #include "trial/scope_timer.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <chrono>
 #include <cmath>
@@ -35,6 +36,8 @@ constexpr milliseconds kFirstLookForTurn(20);
 constexpr milliseconds kLooksForTurn(250);
 constexpr double kMeasuringGrace_s = 5;
 constexpr double kNoisy = 0.5;  // distance of the ends that is warned of, as a share of the median
+// Placeholders whose values differ between a search trial and its full training.
+constexpr std::array kOfTraining = {"epochs", "horizon", "seed"};
 constexpr double kNotMeasured = std::numeric_limits<double>::quiet_NaN();
 
 bool has_metric(const trial::Trial& trial, const CommandMetric& metric) {
@@ -124,6 +127,11 @@ std::variant<EarlyAnswers, Failure> MetricCommands::ask(const trial::Trial& tria
                                                         trial::EvaluationContext& context,
                                                         const MeasuringPlace& place) const {
   EarlyAnswers answers = run_folder_.empty() ? EarlyAnswers() : read_early_answers(run_folder_, trial);
+  if (trial.is_final() && !run_folder_.empty()) {
+    for (const auto& [metric, answer] : read_searched_answers(run_folder_, trial)) {
+      if (!depends_on_training(metric)) answers.emplace(metric, answer);
+    }
+  }
   for (const Program& program : programs_) {
     if (!program.metric.is_before || answers.contains(program.metric.name)) continue;
     const Measured measured = measure(program, trial, context, place);
@@ -131,8 +139,17 @@ std::variant<EarlyAnswers, Failure> MetricCommands::ask(const trial::Trial& tria
     answers[program.metric.name] = std::get<double>(measured);
     if (!run_folder_.empty()) write_early_answers(run_folder_, trial, answers);
   }
+  if (trial.is_final()) return answers;
   if (std::optional<Failure> broken = broken_bound(answers)) return *std::move(broken);
   return answers;
+}
+
+bool MetricCommands::depends_on_training(const std::string& metric) const {
+  return std::ranges::any_of(programs_, [&](const Program& program) {
+    return program.metric.name == metric && std::ranges::any_of(kOfTraining, [&](const char* placeholder) {
+             return evaluate::uses_placeholder(program.metric.run, placeholder);
+           });
+  });
 }
 
 std::optional<Failure> MetricCommands::broken_bound(const EarlyAnswers& answers) const {

@@ -55,8 +55,10 @@ class MetricCommands {
   bool measures(const trial::Trial& trial) const;
   /// Returns whether a program is asked before the training.
   bool asks() const;
-  /// Asks these programs, unless the run's folder has their answers, and records what they say. Returns the
-  /// failure of one of them, or kOutside if an answer breaks a constraint. Call it on member 0 alone.
+  /// Asks these programs, unless the run's folder has their answers, and records what they say. A full
+  /// training takes the answers for the trial that it trains, except of programs that are told its budget or
+  /// seed. Returns the failure of one of them, or kOutside if an answer for a search trial breaks a
+  /// constraint: a member of the front is not refused because of noise. Call it on member 0 alone.
   /// @throws as measured()
   std::variant<EarlyAnswers, trial::Failure> ask(const trial::Trial& trial, trial::EvaluationContext& context,
                                                  const MeasuringPlace& place) const;
@@ -85,6 +87,7 @@ class MetricCommands {
                     int turn, trial::EvaluationContext& context, const MeasuringPlace& place) const;
   Measured run(const Program& program, std::uint32_t number, const std::filesystem::path& log, int turn,
                trial::EvaluationContext& context, const MeasuringPlace& place) const;
+  bool depends_on_training(const std::string& metric) const;
   std::optional<trial::Failure> broken_bound(const EarlyAnswers& answers) const;
   void show(const std::string& line) const;
 

@@ -62,7 +62,8 @@ struct FailureGroup {
   trial::Failure failure;  // the first failure
   std::vector<trial::TrialName> trials;
 };
-/// Groups those of the trials that failed, the most frequent failure first.
+/// Groups those of the trials that failed, the most frequent failure first. A trial outside of constraints
+/// has not failed.
 std::vector<FailureGroup> failure_groups(const std::vector<run::SharedTrial>& trials);
 /// Returns e.g. "most often as diverged (18 of 20): the loss is NaN at step 12"; empty if none failed.
 std::string usual_failure(const std::vector<run::SharedTrial>& trials);

@@ -59,9 +59,19 @@ std::string constraint_values(const ReportInputs& inputs, const Trials& trials) 
 }
 
 /// @param noun  word for one of the trials
-std::string reason_of(const ReportInputs& inputs, const Trials& trials, std::string_view noun) {
+std::string reason_of(const ReportInputs& inputs, const Trials& trials, const std::string& noun) {
   const auto failed = [](const auto& committed) { return failure_of(*committed) != nullptr; };
   if (trials.empty()) return fmt::format("no {} is done", noun);
+  const auto outside = [](const auto& committed) { return trial::is_outside(committed->outcome); };
+  if (std::ranges::all_of(trials, outside)) {
+    return fmt::format("no {} was trained, because each broke a constraint before, the first one: {}", noun,
+                       failure_of(*trials.front())->reason);
+  }
+  if (std::ranges::any_of(trials, outside)) {
+    Trials trained = trials;
+    std::erase_if(trained, outside);
+    return reason_of(inputs, trained, noun + " that was trained");
+  }
   if (std::ranges::all_of(trials, failed))
     return fmt::format("every {} failed, {}", noun, usual_failure(trials));
   const bool measured =

@@ -123,6 +123,7 @@ void Progress::update(const run::RunState& state) {
   status_.choosing = state.waits_for_choice();
   status_.failed = state.failed();
   status_.pruned = state.pruned();
+  status_.outside = state.outside();
   status_.front = state.front().size();
   status_.replayed = state.replayed();
   status_.search_summary = state.search_summary();

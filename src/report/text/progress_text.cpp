@@ -117,6 +117,7 @@ std::string progress_line(const RunStatus& status, const std::vector<trial::Metr
   if (const std::string under_way = status.in_flight_text(); !under_way.empty()) add(under_way);
   if (status.failed > 0) add(fmt::format("{} failed", status.failed));
   if (status.pruned > 0) add(fmt::format("{} pruned", status.pruned));
+  if (status.outside > 0) add(fmt::format("{} outside", status.outside));
   if (status.front > 0) add(fmt::format("front {}", status.front));
   if (!status.best.empty()) {
     const BestValue& best = status.best.front();
@@ -150,10 +151,12 @@ std::string commit_line(const trial::CommittedTrial& committed, const run::RunSt
                            : trial.is_final()     ? "final trial"
                                                   : "trial";
   const std::string name = fmt::format("{} {}{} {}: ", kind, trial.number, origin_text(trial, state),
-                                       failure != nullptr                   ? "failed"
+                                       trial::is_outside(committed.outcome) ? "outside"
+                                       : failure != nullptr                 ? "failed"
                                        : trial::is_whole(committed.outcome) ? "committed"
                                                                             : "pruned");
-  std::string result = failure != nullptr
+  std::string result = trial::is_outside(committed.outcome) ? fmt::format("{} {}", failure->reason, where)
+                       : failure != nullptr
                            ? fmt::format("{}: {} {}", trial::to_text(failure->kind), failure->reason, where)
                            : fmt::format("front={} {}", is_on_front(trial, state) ? "yes" : "no", where);
   const auto room = [&] { return kMostOfCommit - std::min(kMostOfCommit, name.size() + result.size()); };

@@ -138,6 +138,7 @@ std::string RunStatus::to_json() const {
             {"job", nullptr},           {"restart", nullptr},
             {"out_of_time", nullptr},   {"progress", nullptr}};
   if (pruned > 0) json["pruned"] = pruned;
+  if (outside > 0) json["outside"] = outside;
   if (ending) {
     json["exit_code"] = ending->exit_code;
     json["job"] = ending->job;
@@ -163,6 +164,7 @@ RunStatus RunStatus::parse(const std::string& text, const std::string& file) {
     status.choosing = json.value("choosing", false);                           // not in earlier versions
     status.failed = count_of(json.at("failed"));
     if (json.contains("pruned")) status.pruned = count_of(json["pruned"]);
+    if (json.contains("outside")) status.outside = count_of(json["outside"]);
     status.front = count_of(json.at("front"));
     for (const auto& [metric, value] : json.at("best").items()) {
       if (!value.is_null()) status.best.push_back({metric, value});  // JSON has no infinity

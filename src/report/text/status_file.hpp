@@ -44,6 +44,7 @@ struct RunStatus {
   bool choosing = false;    // no trial is under way: the search is thinking about the next one
   std::size_t failed = 0;   // trials of all phases that failed
   std::size_t pruned = 0;   // trials that ended early (`search.pruning`); in the file only if there are some
+  std::size_t outside = 0;  // trials that were not trained because of a constraint; likewise
   std::size_t front = 0;
   std::vector<BestValue> best;  // best value per objective, in order; in the final phase a test value first
   std::size_t replayed = 0;     // trials committed by earlier jobs

@@ -61,6 +61,7 @@ std::string trials_text(const RunStatus& status, std::size_t in_journal, bool ac
     text += " · " + under_way;
   if (status.failed > 0) text += fmt::format(" · {} failed", status.failed);
   if (status.pruned > 0) text += fmt::format(" · {} pruned", status.pruned);
+  if (status.outside > 0) text += fmt::format(" · {} outside", status.outside);
   text += fmt::format(" · {} in the journal", in_journal);
   if (status.replayed > 0) text += fmt::format(" ({} of earlier jobs)", status.replayed);
   return text;

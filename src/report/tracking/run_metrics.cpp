@@ -45,7 +45,8 @@ TrackedTrial::TrackedTrial(const run::Commit& commit, const run::RunState& state
       front(state.points()),
       best(state.best()),
       failed(state.failed()),
-      pruned(state.pruned()) {}
+      pruned(state.pruned()),
+      outside(state.outside()) {}
 
 RunMetrics::RunMetrics(objective::ObjectiveSet objectives, std::vector<trial::Metric> metrics)
     : objectives_(std::move(objectives)),
@@ -64,6 +65,7 @@ store::MetricRecord RunMetrics::record(const TrackedTrial& tracked) {
   }
   add(values, "run/failed_trials", static_cast<double>(tracked.failed));
   if (tracked.pruned > 0) add(values, "run/pruned_trials", static_cast<double>(tracked.pruned));
+  if (tracked.outside > 0) add(values, "run/outside_trials", static_cast<double>(tracked.outside));
   return record;
 }
 

@@ -25,6 +25,7 @@ struct TrackedTrial {
   std::vector<double> best;                       // RunState::best()
   std::size_t failed = 0;
   std::size_t pruned = 0;
+  std::size_t outside = 0;
 };
 
 /// Turns the trials of a run into tracked values: the trial's own (`trial/...`, for a full training

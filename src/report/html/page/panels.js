@@ -7,13 +7,16 @@ function showHead() {
   byId("state").textContent = shown.state + (fruitless ? ", no front" : "");
   byId("state").dataset.state = fruitless ? "failed" : shown.state;
   byId("missing-front").textContent = shown.missing_front ?? "";
-  const pruned = shown.trials.status.filter((status) => status === "pruned").length;
-  const failed = shown.trials.status.filter((status) => status !== "ok").length - pruned;
+  const withStatus = (wanted) => shown.trials.status.filter((status) => status === wanted).length;
+  const pruned = withStatus("pruned");
+  const outside = withStatus("outside");
+  const failed = shown.trials.status.length - withStatus("ok") - pruned - outside;
   const figures = [
     ["trials of the search", shown.searched.length.toLocaleString("en")], ["on the front of the search", shown.front.length.toLocaleString("en")],
     ...(shown.trained.length ? [["on the final front", shown.final_front.length.toLocaleString("en")]] : []),
     ["failed", failed.toLocaleString("en")],
     ...(pruned ? [["pruned", pruned.toLocaleString("en")]] : []),
+    ...(outside ? [["outside of constraints", outside.toLocaleString("en")]] : []),
   ];
   const volume = shown.volume.volume.at(-1);
   if (volume !== undefined) figures.push(["hypervolume (share of the box)", volume.toFixed(4)]);

@@ -3,7 +3,7 @@
 const MOST_BARS_OF_TIME = 3000;  // with more trials the timeline shows shares
 const TIME_STEPS = 240;
 const MOST_NAMED_CURVES = 20;
-const KINDS_OF_BAR = [["search", 0], ["full training", 1], ["pruned", 2], ["failed", 3]];
+const KINDS_OF_BAR = [["search", 0], ["full training", 1], ["pruned", 2], ["failed", 3], ["outside", 4]];
 
 function startTime() {
   listen("curves-y", () => drawAgain("curves"));
@@ -108,7 +108,7 @@ function drawTimeline() {
       colorbar: { title: { text: "busy", side: "right" }, tickformat: ".0%", thickness: 12, outlinewidth: 0 } }];
     return { data, layout: layout({ ...base, xaxis: across, yaxis: up }) };
   }
-  const kindOf = (row) => (run.trials.status[row] === "pruned" ? "pruned" : !run.ok(row) ? "failed" : run.trials.final[row] ? "full training" : "search");
+  const kindOf = (row) => (["pruned", "outside"].includes(run.trials.status[row]) ? run.trials.status[row] : !run.ok(row) ? "failed" : run.trials.final[row] ? "full training" : "search");
   const data = KINDS_OF_BAR.map(([kind, colour]) => {
     const rows = slots.flatMap((slot) => slot.rows.filter((row) => kindOf(row) === kind).map((row) => [slot, row]));
     return {
