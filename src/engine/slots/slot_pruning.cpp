@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <utility>
 #include <variant>
 
@@ -77,8 +78,10 @@ void SlotPruning::complete(trial::Outcome& outcome) const {
   if (measured == nullptr) return;
   measured->steps = steps_;
   if (!measured->pruned) return;
-  require(!steps_.empty(), "the evaluator ended a trial that nobody had asked to end");
-  measured->values = steps_.back().values;
+  const auto told = std::ranges::find(decisions_, true, &Decision::stop);
+  require(told != decisions_.end(), "the evaluator ended a trial that nobody had asked to end");
+  measured->steps.resize(static_cast<std::size_t>(told - decisions_.begin()) + 1);
+  measured->values = measured->steps.back().values;
 }
 
 void StepValuesRemoval::committed(const run::Commit& commit, const run::RunState& /*state*/) {
