@@ -51,7 +51,7 @@ void SlotPruning::compare(trial::StepValues step) {
 bool SlotPruning::decide(const trial::CurvePoint& point) {
   const auto decided = std::ranges::find(decisions_, point.step, &Decision::step);
   if (decided != decisions_.end()) return decided->stop;
-  require(decisions_.empty() || decisions_.back().step < point.step, "declared steps do not ascend");
+  if (!decisions_.empty() && decisions_.back().step > point.step) return decisions_.back().stop;
   trial::StepValues step{point.step, in_order(point.values, rank_->files.header.metrics)};
   if (!rank_->comparison.minimized(trial_.architecture(), step.values)) {
     rank_->warning->warn("trial " + to_text(trial_.name()) + ": an objective has no value after step " +

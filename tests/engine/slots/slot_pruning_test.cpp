@@ -123,6 +123,16 @@ TEST_F(PruningOfASlot, DecidesAlikeInALaterAttemptAndInALaterJob) {
   EXPECT_THAT(decisions(attempt()), IsEmpty()) << "it is of another trial";
 }
 
+TEST_F(PruningOfASlot, LeavesOutAStepThatAnEarlierAttemptHasNotReported) {
+  SlotPruning first = attempt();
+  decide(first, 3, 0.9);
+  SlotPruning later = attempt();
+  EXPECT_FALSE(decide(later, 1, 0.1));
+  EXPECT_TRUE(decide(later, 9, 0.1));
+  EXPECT_TRUE(decide(later, 1, 0.9)) << "it was told to end";
+  EXPECT_THAT(decisions(later), ElementsAre(std::pair(3, false), std::pair(9, true)));
+}
+
 TEST_F(PruningOfASlot, IsForgottenOnceTheResultIsInTheJournal) {
   SlotPruning pruning = attempt();
   decide(pruning, 1, 0.1);
