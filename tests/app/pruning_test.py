@@ -118,15 +118,26 @@ class Pruning(RunsCase):
             self.assertEqual(self.trials(f"killed{number}"), trials, (trial, epoch, place))
 
     def test_one_that_never_asks_runs_on_and_is_not_pruned(self):
-        self.skyline("search", self.config(options=["asks=never"]), "--run", "never", ranks=2)
-        trials = self.trials("never")
-        self.assertEqual({trial["status"] for trial in trials}, {"ok"})
-        self.assertEqual({tuple(one["step"] for one in trial["steps"]) for trial in trials}, {tuple(AT)})
-        self.assertEqual([trial["metrics"]["score"] for trial in trials], [pruned_trainer.value_of(trial["genotype"], EPOCHS) for trial in trials])
+        late = self.config(options=["asks=never", "last=unreported"])
+        late.write_text(late.read_text().replace(f"at: {AT}", f"at: [1, {EPOCHS - 1}]"))
+        late = late.rename(late.with_stem("late"))  # no epoch is reported after the last one that is compared
+        for name, config, at in (("never", self.config(options=["asks=never"]), AT), ("late", late, [1, EPOCHS - 1])):
+            self.skyline("search", config, "--run", name, ranks=2)
+            trials = self.trials(name)
+            self.assertEqual({trial["status"] for trial in trials}, {"ok"})
+            self.assertEqual({tuple(one["step"] for one in trial["steps"]) for trial in trials}, {tuple(at)})
+            self.assertEqual([trial["metrics"]["score"] for trial in trials],
+                             [pruned_trainer.value_of(trial["genotype"], EPOCHS) for trial in trials])
 
-    def test_one_that_is_told_to_end_may_report_a_result_which_is_dropped(self):
-        self.skyline("search", self.config(options=["ends=result"]), "--run", "result")
-        self.check_decisions(self.trials("result"))
+    def test_one_that_is_told_to_end_may_report_a_result_which_counts(self):
+        for ranks in (1, 2):
+            self.skyline("search", self.config(options=["ends=result"]), "--run", f"result{ranks}", ranks=ranks)
+        trials = self.trials("result1")
+        self.assertEqual(self.canonical("result2"), self.canonical("result1"))
+        self.assertEqual({trial["status"] for trial in trials}, {"ok"})
+        ended = [trial for trial in trials if trial["metrics"] == {"score": 0, "size": 0}]
+        self.assertIn(1, [len(trial["steps"]) for trial in ended])
+        self.assertLess(len(ended), len(trials))
 
     def test_a_function_asks_by_should_stop(self):
         (self.folder / "functions.py").write_text(FUNCTION.format(epochs=EPOCHS))
