@@ -36,7 +36,8 @@ std::vector<std::vector<double>> thinned(std::vector<std::vector<double>> front)
 }  // namespace
 
 StepComparison::StepComparison(const objective::ObjectiveSet& objectives,
-                               const std::vector<trial::Metric>& metrics) {
+                               const std::vector<trial::Metric>& metrics)
+    : objectives_(objectives) {
   for (const objective::Objective& objective : objectives.objectives()) {
     if (objective.computed || metrics.at(objective.measured_index).has_course) compared_.push_back(objective);
   }
@@ -62,6 +63,19 @@ std::optional<std::vector<double>> StepComparison::minimized(const space::Archit
   return values;
 }
 
+bool StepComparison::counts(const trial::CommittedTrial& committed) const {
+  const auto* measured = std::get_if<trial::Measurements>(&committed.outcome);
+  if (measured == nullptr || committed.trial.is_final()) return false;
+  if (!measured->pruned) return objectives_.values(committed).has_value();
+  return std::ranges::none_of(objectives_.constraints(), [&](const objective::Constraint& constraint) {
+    if (constraint.computed) return false;  // it was met before the training
+    if (std::ranges::find(compared_, constraint.metric, &objective::Objective::metric) != compared_.end())
+      return false;
+    const double value = measured->values.at(constraint.measured_index);  // NaN breaks nothing
+    return value < constraint.low || value > constraint.high;
+  });
+}
+
 bool StepComparison::falls_behind(const trial::PruningBar& bar, const space::Architecture& architecture,
                                   const std::vector<double>& measured) const {
   const std::optional<std::vector<double>> own = minimized(architecture, measured);
@@ -82,9 +96,8 @@ PruningBars::PruningBars(PruningOptions options, StepComparison comparison)
 }
 
 void PruningBars::tell(const trial::CommittedTrial& committed) {
-  const auto* measured = std::get_if<trial::Measurements>(&committed.outcome);
-  if (measured == nullptr || committed.trial.is_final()) return;
-  for (const trial::StepValues& step : measured->steps) {
+  if (!comparison_.counts(committed)) return;
+  for (const trial::StepValues& step : std::get<trial::Measurements>(committed.outcome).steps) {
     const auto place = std::ranges::find(options_.at, step.step) - options_.at.begin();
     if (place == std::ssize(options_.at)) continue;
     auto values = comparison_.minimized(committed.trial.architecture(), step.values);
