@@ -49,6 +49,25 @@ TEST(SearchLoop, KnowsThatAResultWhichWaitedLeftItsStateInAnEarlierJob) {
   EXPECT_THAT(holders, ElementsAre(-1, 0));
 }
 
+TEST(SearchLoop, GivesBarsToTrialsAloneWhoseResultIsNotKnown) {
+  SimulatedRun first(2, 4);
+  Enumeration searcher(10);
+  ASSERT_TRUE(first.run(searcher));
+  std::vector<trial::CommittedTrial> journal = first.journal();
+  journal.resize(5);
+  SimulatedRun resumed(2, 4, journal);
+  const search::StepComparison comparison(test_objectives(), {{.name = "validation_accuracy"}});
+  TrialMaker maker(resumed.options, resumed.evaluator, resumed.state,
+                   search::PruningBars({.at = {1}}, comparison));
+  SearchLoop loop(maker, resumed.replay, *resumed.order, resumed.cluster, resumed.cluster, resumed.state, {},
+                  [] { return false; });
+  Enumeration again(10);
+  ASSERT_TRUE(loop.run(again, trial::Phase::kSearch));
+  ASSERT_EQ(resumed.state.trials().size(), 10U);
+  for (const run::SharedTrial& committed : resumed.state.trials())
+    EXPECT_EQ(committed->trial.bars.size(), committed->trial.number < 5 ? 0U : 1U);
+}
+
 TEST(SearchLoop, CommitsThousandsOfTrialsTheSameOnAnySimulatedCluster) {
   SimulatedRun alone(1, 64);
   Enumeration searcher(kTrials);
