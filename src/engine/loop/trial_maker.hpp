@@ -23,8 +23,8 @@ class TrialMaker {
   TrialMaker(const EngineOptions& options, const trial::Evaluator& evaluator, const run::RunState& state,
              std::optional<search::PruningBars> bars = {});
   trial::Trial make(trial::Proposal proposal);
-  /// Adds the bars to a trial that must be trained. One whose result is known needs none, and they cost a sort
-  /// of many values.
+  /// Adds the bars to a trial that must be trained. One whose result is known needs none, and they cost a
+  /// sort of many values.
   void add_bars(trial::Trial& trial);
   /// Notes that the searcher is told a result: bars depend on what it knows.
   void told(const trial::CommittedTrial& committed) {
