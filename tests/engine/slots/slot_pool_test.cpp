@@ -304,12 +304,13 @@ TEST(SlotPool, HandsAResultOnOnlyWhenItsWeightsAreWritten) {
 }
 
 TEST(SlotPool, TellsTheTimeOfWholeTrialsAloneForTheForecastOfOthers) {
-  ScriptedEvaluator evaluator([](const trial::Trial& trial, trial::EvaluationContext& context) -> trial::Outcome {
-    context.report({.step = 1, .values = {{"loss", 1}}});
-    context.timing().train_s = 5;
-    if (trial.number == 2) return Failure{FailureKind::kDiverged, "NaN"};
-    return trial::Measurements{.values = {0}, .pruned = trial.number == 1};
-  });
+  ScriptedEvaluator evaluator(
+      [](const trial::Trial& trial, trial::EvaluationContext& context) -> trial::Outcome {
+        context.report({.step = 1, .values = {{"loss", 1}}});
+        context.timing().train_s = 5;
+        if (trial.number == 2) return Failure{FailureKind::kDiverged, "NaN"};
+        return trial::Measurements{.values = {0}, .pruned = trial.number == 1};
+      });
   const auto courses = [](const store::TrainingKey&, const auto&, std::function<void()> written) {
     if (written) written();
   };
