@@ -65,7 +65,8 @@ TEST_F(DecisionsOfATrial, EndItIfItWasToldToEndAndReportsNoResult) {
 }
 
 TEST_F(DecisionsOfATrial, DoNotEndOneThatReportsAResult) {
-  for (const std::string_view steps : {"{\"step\": 3, \"accuracy\": 10}\n", "{\"step\": 1, \"accuracy\": 10}\n"}) {
+  for (const std::string_view steps :
+       {"{\"step\": 3, \"accuracy\": 10}\n", "{\"step\": 1, \"accuracy\": 10}\n"}) {
     ReportReader reports{{{.name = "accuracy"}}, false};
     TrialDecisions decisions(trial_, &pruning_, file_, reports);
     reports.feed(steps, ReportChannel::kDescriptor);
