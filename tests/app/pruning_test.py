@@ -117,6 +117,10 @@ class Pruning(RunsCase):
             self.skyline("search", config, "--run", f"killed{number}", "--resume", ranks=1 + (number + 1) % 3)
             self.assertEqual(self.trials(f"killed{number}"), trials, (trial, epoch, place))
 
+    def test_one_that_asks_late_ends_as_if_it_had_asked_in_time(self):
+        self.skyline("search", self.config(options=["asks=5"]), "--run", "late", ranks=2)
+        self.check_decisions(self.trials("late"))
+
     def test_one_that_never_asks_runs_on_and_is_not_pruned(self):
         late = self.config(options=["asks=never", "last=unreported"])
         late.write_text(late.read_text().replace(f"at: {AT}", f"at: [1, {EPOCHS - 1}]"))

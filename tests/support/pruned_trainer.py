@@ -2,6 +2,7 @@
 language does. It saves its epoch in its folder, and goes on from there.
 
 asks=never       it ends when it has done all epochs
+asks=5           it asks after epoch 5 alone
 last=unreported  it reports its last epoch by the result alone
 ends=result      it reports a result when it is told to end
 hold=3.2.decided it waits in epoch 2 of trial 3, after it has `reported`, `decided` or `saved`, until the file `gate` is there
@@ -52,7 +53,7 @@ def main():
         if epoch < trial["epochs"] or options.get("last") != "unreported":
             report({"step": epoch, "score": value_of(parameters, epoch), "size": parameters["b"]})
         hold(epoch, "reported")
-        if options.get("asks") != "never" and is_told_to_stop(epoch):
+        if options.get("asks", str(epoch)) == str(epoch) and is_told_to_stop(epoch):
             if options.get("ends") == "result":
                 report({"result": {"score": 0, "size": 0}})
             return
