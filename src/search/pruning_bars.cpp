@@ -8,6 +8,7 @@
 #include <cmath>
 #include <numeric>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -51,6 +52,18 @@ std::vector<std::string> StepComparison::measured() const {
   return names;
 }
 
+std::vector<std::string> StepComparison::left_out() const {
+  std::vector<std::string> names;
+  for (const objective::Objective& objective : objectives_.objectives()) {
+    if (!compares(objective.metric)) names.push_back(objective.metric);
+  }
+  return names;
+}
+
+bool StepComparison::compares(std::string_view metric) const {
+  return std::ranges::find(compared_, metric, &objective::Objective::metric) != compared_.end();
+}
+
 std::optional<std::vector<double>> StepComparison::minimized(const space::Architecture& architecture,
                                                              const std::vector<double>& measured) const {
   std::vector<double> values;
@@ -68,10 +81,8 @@ bool StepComparison::counts(const trial::CommittedTrial& committed) const {
   if (measured == nullptr || committed.trial.is_final()) return false;
   if (!measured->pruned) return objectives_.values(committed).has_value();
   return std::ranges::none_of(objectives_.constraints(), [&](const objective::Constraint& constraint) {
-    if (constraint.computed) return false;  // it was met before the training
-    if (std::ranges::find(compared_, constraint.metric, &objective::Objective::metric) != compared_.end())
-      return false;
-    const double value = measured->values.at(constraint.measured_index);  // NaN breaks nothing
+    if (constraint.computed || compares(constraint.metric)) return false;  // computed ones are met
+    const double value = measured->values.at(constraint.measured_index);   // NaN breaks nothing
     return value < constraint.low || value > constraint.high;
   });
 }

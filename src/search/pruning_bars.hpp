@@ -8,6 +8,7 @@
 #include <deque>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace skyline::search {
@@ -21,6 +22,8 @@ class StepComparison {
 
   /// Returns the names of the metrics that are compared; without any, no trial is.
   std::vector<std::string> measured() const;
+  /// Returns the metrics of the other objectives, which only whole trials have.
+  std::vector<std::string> left_out() const;
   /// Returns the values that are compared, [compared objectives], every column minimized; nullopt if one of
   /// them is missing.
   /// @param measured  values after a step, in the order of the metrics
@@ -36,6 +39,8 @@ class StepComparison {
                     const std::vector<double>& measured) const;
 
  private:
+  bool compares(std::string_view metric) const;
+
   objective::ObjectiveSet objectives_;
   std::vector<objective::Objective> compared_;
 };

@@ -186,6 +186,18 @@ class Pruning(RunsCase):
         done = self.skyline("export", "digits1", "--trial", str(states.index("pruned")), "--out", "m.onnx", expect=2)
         self.assertIn("was pruned (`search.pruning`) and left no weights", done.stderr)
 
+    def test_objectives_that_only_whole_trials_have_are_named(self):
+        config = self.config("algorithm: random, trials: 4")
+        said = "search.pruning: trials are compared without size, which only whole trials have"
+        self.assertNotIn("search.pruning: trials", self.skyline("validate", config).stdout)
+        (self.folder / "size.sh").write_text('echo "{\\"result\\": {\\"size\\": 7}}" > "$SKYLINE_REPORT_FILE"\n')
+        for more in ("", ", when: before"):
+            program = f"size: {{run: [sh, '{self.folder}/size.sh'], better: lower{more}}}"
+            config.write_text(config.read_text().replace("size: {better: lower}", program))
+            self.assertEqual(self.skyline("validate", config).stdout.count(f"# {said}\n"), 1)
+            self.assertEqual(self.skyline("search", config, "--run", f"named{len(more)}").stderr.count(said), 1)
+            config = self.config("algorithm: random, trials: 4")
+
     def test_what_makes_no_sense_is_refused_in_one_line(self):
         for change, said in ((("--set", "run.window=generation"), "search.pruning: needs `run.window`, a number of trials, e.g. 8"),
                              (("--set", "search.pruning.at=[1, 6]"), "search.pruning.at: expected epochs before the last of a trial, 6, got 6"),

@@ -105,7 +105,8 @@ std::vector<double> bar_below_5(bool pruned, const std::vector<std::pair<double,
 TEST(PruningBars, LeaveOutTrialsThatBreakAConstraint) {
   const std::vector<std::pair<double, double>> trials = {{0.1, 1}, {0.9, 6}, {0.8, 7}, {0.2, 5}};
   EXPECT_THAT(bar_below_5(false, trials), ElementsAre(-0.2));
-  EXPECT_THAT(bar_below_5(true, trials), ElementsAre(-0.2)) << "a training may still reach an accuracy of 0.5";
+  EXPECT_THAT(bar_below_5(true, trials), ElementsAre(-0.2))
+      << "a training may still reach an accuracy of 0.5";
   EXPECT_THAT(bar_below_5(true, {{0.1, kNoValue}, {0.2, kNoValue}}), ElementsAre(-0.2)) << "nothing is known";
   EXPECT_THAT(bar_below_5(false, {{0.1, kNoValue}, {0.2, kNoValue}}), IsEmpty());
 }
@@ -148,6 +149,11 @@ TEST(StepComparison, ATrialFallsBehindIfAPointDominatesIt) {
   EXPECT_FALSE(falls_behind(0.5, 40)) << "between";
   EXPECT_FALSE(falls_behind(kNoValue, 99));
   EXPECT_FALSE(compare.falls_behind({1, {}}, {}, {0, kNoValue})) << "too few are known";
+}
+
+TEST(StepComparison, LeavesOutObjectivesThatOnlyWholeTrialsHave) {
+  EXPECT_THAT(comparison("[{maximize: accuracy}, {minimize: flops}]").left_out(), IsEmpty());
+  EXPECT_THAT(comparison("[{maximize: accuracy}, {minimize: latency}]").left_out(), ElementsAre("latency"));
 }
 
 TEST(StepComparison, MeasuresNothingIfAllIsMeasuredAfterTheTraining) {
