@@ -33,7 +33,7 @@ class Decisions:
             if any(answer["stop"] for answer in lines[1:]):
                 return True
             is_awaited = not lines or (step in lines[0]["at"] and names.issuperset(lines[0]["of"]))
-            if not is_awaited or any(answer["step"] == step for answer in lines[1:]):
+            if not is_awaited or any(answer["step"] >= step for answer in lines[1:]):  # an earlier attempt left a later one
                 return False
             time.sleep(pause_s)
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <numeric>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -36,7 +37,8 @@ std::vector<std::vector<double>> thinned(std::vector<std::vector<double>> front)
 }  // namespace
 
 StepComparison::StepComparison(const objective::ObjectiveSet& objectives,
-                               const std::vector<trial::Metric>& metrics) {
+                               const std::vector<trial::Metric>& metrics)
+    : objectives_(objectives) {
   for (const objective::Objective& objective : objectives.objectives()) {
     if (objective.computed || metrics.at(objective.measured_index).has_course) compared_.push_back(objective);
   }
@@ -50,6 +52,18 @@ std::vector<std::string> StepComparison::measured() const {
   return names;
 }
 
+std::vector<std::string> StepComparison::left_out() const {
+  std::vector<std::string> names;
+  for (const objective::Objective& objective : objectives_.objectives()) {
+    if (!compares(objective.metric)) names.push_back(objective.metric);
+  }
+  return names;
+}
+
+bool StepComparison::compares(std::string_view metric) const {
+  return std::ranges::find(compared_, metric, &objective::Objective::metric) != compared_.end();
+}
+
 std::optional<std::vector<double>> StepComparison::minimized(const space::Architecture& architecture,
                                                              const std::vector<double>& measured) const {
   std::vector<double> values;
@@ -60,6 +74,17 @@ std::optional<std::vector<double>> StepComparison::minimized(const space::Archit
     values.push_back(objective.sense == objective::Sense::kMaximize ? -value : value);
   }
   return values;
+}
+
+bool StepComparison::counts(const trial::CommittedTrial& committed) const {
+  const auto* measured = std::get_if<trial::Measurements>(&committed.outcome);
+  if (measured == nullptr || committed.trial.is_final()) return false;
+  if (!measured->pruned) return objectives_.values(committed).has_value();
+  return std::ranges::none_of(objectives_.constraints(), [&](const objective::Constraint& constraint) {
+    if (constraint.computed || compares(constraint.metric)) return false;  // computed ones are met
+    const double value = measured->values.at(constraint.measured_index);   // NaN breaks nothing
+    return value < constraint.low || value > constraint.high;
+  });
 }
 
 bool StepComparison::falls_behind(const trial::PruningBar& bar, const space::Architecture& architecture,
@@ -82,9 +107,8 @@ PruningBars::PruningBars(PruningOptions options, StepComparison comparison)
 }
 
 void PruningBars::tell(const trial::CommittedTrial& committed) {
-  const auto* measured = std::get_if<trial::Measurements>(&committed.outcome);
-  if (measured == nullptr || committed.trial.is_final()) return;
-  for (const trial::StepValues& step : measured->steps) {
+  if (!comparison_.counts(committed)) return;
+  for (const trial::StepValues& step : std::get<trial::Measurements>(committed.outcome).steps) {
     const auto place = std::ranges::find(options_.at, step.step) - options_.at.begin();
     if (place == std::ssize(options_.at)) continue;
     auto values = comparison_.minimized(committed.trial.architecture(), step.values);

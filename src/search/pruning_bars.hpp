@@ -8,13 +8,13 @@
 #include <deque>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace skyline::search {
 
 /// The comparison of trials while they train, by the objectives that are known then: computed ones, and
-/// measured ones that have a course (trial::Metric). Constraints do not count. Immutable, so any thread may
-/// use it.
+/// measured ones that have a course (trial::Metric). Immutable, so any thread may use it.
 class StepComparison {
  public:
   /// @param metrics  metrics of Measurements::values
@@ -22,27 +22,37 @@ class StepComparison {
 
   /// Returns the names of the metrics that are compared; without any, no trial is.
   std::vector<std::string> measured() const;
+  /// Returns the metrics of the other objectives, which only whole trials have.
+  std::vector<std::string> left_out() const;
   /// Returns the values that are compared, [compared objectives], every column minimized; nullopt if one of
   /// them is missing.
   /// @param measured  values after a step, in the order of the metrics
   std::optional<std::vector<double>> minimized(const space::Architecture& architecture,
                                                const std::vector<double>& measured) const;
+  /// Returns whether a trial's values may make a bar: a result of the search that breaks no constraint. A
+  /// pruned one breaks it by the values of its last step; bounds of compared metrics aside, since a training
+  /// is on its way to them.
+  bool counts(const trial::CommittedTrial& committed) const;
   /// Returns whether a point of the bar dominates the trial.
   /// @param measured  the trial's values after the bar's step, as above
   bool falls_behind(const trial::PruningBar& bar, const space::Architecture& architecture,
                     const std::vector<double>& measured) const;
 
  private:
+  bool compares(std::string_view metric) const;
+
+  objective::ObjectiveSet objectives_;
   std::vector<objective::Objective> compared_;
 };
 
-/// The bars of the trials of a run. The values after a declared step of all known trials, also pruned ones,
-/// are sorted into fronts; the bar is the first front with which `keep` of them are in it or in better ones.
+/// The bars of the trials of a run. The values after a declared step of the known trials that count, also
+/// pruned ones, are sorted into fronts; the bar is the first front with which `keep` of them are in it or in
+/// better ones.
 /// With one objective it is a quantile. It depends only on what was told, in order.
 class PruningBars {
  public:
   PruningBars(PruningOptions options, StepComparison comparison);
-  /// Takes a result that the searcher is told. Failures and full trainings do not count.
+  /// Takes a result that the searcher is told.
   void tell(const trial::CommittedTrial& committed);
   /// Returns the bars of a trial that is proposed now, one for each declared step.
   const std::vector<trial::PruningBar>& bars();

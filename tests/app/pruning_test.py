@@ -117,16 +117,31 @@ class Pruning(RunsCase):
             self.skyline("search", config, "--run", f"killed{number}", "--resume", ranks=1 + (number + 1) % 3)
             self.assertEqual(self.trials(f"killed{number}"), trials, (trial, epoch, place))
 
-    def test_one_that_never_asks_runs_on_and_is_not_pruned(self):
-        self.skyline("search", self.config(options=["asks=never"]), "--run", "never", ranks=2)
-        trials = self.trials("never")
-        self.assertEqual({trial["status"] for trial in trials}, {"ok"})
-        self.assertEqual({tuple(one["step"] for one in trial["steps"]) for trial in trials}, {tuple(AT)})
-        self.assertEqual([trial["metrics"]["score"] for trial in trials], [pruned_trainer.value_of(trial["genotype"], EPOCHS) for trial in trials])
+    def test_one_that_asks_late_ends_as_if_it_had_asked_in_time(self):
+        self.skyline("search", self.config(options=["asks=5"]), "--run", "late", ranks=2)
+        self.check_decisions(self.trials("late"))
 
-    def test_one_that_is_told_to_end_may_report_a_result_which_is_dropped(self):
-        self.skyline("search", self.config(options=["ends=result"]), "--run", "result")
-        self.check_decisions(self.trials("result"))
+    def test_one_that_never_asks_runs_on_and_is_not_pruned(self):
+        late = self.config(options=["asks=never", "last=unreported"])
+        late.write_text(late.read_text().replace(f"at: {AT}", f"at: [1, {EPOCHS - 1}]"))
+        late = late.rename(late.with_stem("late"))  # no epoch is reported after the last one that is compared
+        for name, config, at in (("never", self.config(options=["asks=never"]), AT), ("late", late, [1, EPOCHS - 1])):
+            self.skyline("search", config, "--run", name, ranks=2)
+            trials = self.trials(name)
+            self.assertEqual({trial["status"] for trial in trials}, {"ok"})
+            self.assertEqual({tuple(one["step"] for one in trial["steps"]) for trial in trials}, {tuple(at)})
+            self.assertEqual([trial["metrics"]["score"] for trial in trials],
+                             [pruned_trainer.value_of(trial["genotype"], EPOCHS) for trial in trials])
+
+    def test_one_that_is_told_to_end_may_report_a_result_which_counts(self):
+        for ranks in (1, 2):
+            self.skyline("search", self.config(options=["ends=result"]), "--run", f"result{ranks}", ranks=ranks)
+        trials = self.trials("result1")
+        self.assertEqual(self.canonical("result2"), self.canonical("result1"))
+        self.assertEqual({trial["status"] for trial in trials}, {"ok"})
+        ended = [trial for trial in trials if trial["metrics"] == {"score": 0, "size": 0}]
+        self.assertIn(1, [len(trial["steps"]) for trial in ended])
+        self.assertLess(len(ended), len(trials))
 
     def test_a_function_asks_by_should_stop(self):
         (self.folder / "functions.py").write_text(FUNCTION.format(epochs=EPOCHS))
@@ -170,6 +185,18 @@ class Pruning(RunsCase):
         self.assertEqual(self.canonical("digits_killed"), self.canonical("digits1"))
         done = self.skyline("export", "digits1", "--trial", str(states.index("pruned")), "--out", "m.onnx", expect=2)
         self.assertIn("was pruned (`search.pruning`) and left no weights", done.stderr)
+
+    def test_objectives_that_only_whole_trials_have_are_named(self):
+        config = self.config("algorithm: random, trials: 4")
+        said = "search.pruning: trials are compared without size, which only whole trials have"
+        self.assertNotIn("search.pruning: trials", self.skyline("validate", config).stdout)
+        (self.folder / "size.sh").write_text('echo "{\\"result\\": {\\"size\\": 7}}" > "$SKYLINE_REPORT_FILE"\n')
+        for more in ("", ", when: before"):
+            program = f"size: {{run: [sh, '{self.folder}/size.sh'], better: lower{more}}}"
+            config.write_text(config.read_text().replace("size: {better: lower}", program))
+            self.assertEqual(self.skyline("validate", config).stdout.count(f"# {said}\n"), 1)
+            self.assertEqual(self.skyline("search", config, "--run", f"named{len(more)}").stderr.count(said), 1)
+            config = self.config("algorithm: random, trials: 4")
 
     def test_what_makes_no_sense_is_refused_in_one_line(self):
         for change, said in ((("--set", "run.window=generation"), "search.pruning: needs `run.window`, a number of trials, e.g. 8"),

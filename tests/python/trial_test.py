@@ -164,6 +164,13 @@ class Trainer(PackageCase):
         self.assertEqual(job.wait(TIMEOUT_S), 75)
         self.assertEqual((self.folder / f"{self.script.name}.heard").read_text(), "1")
 
+    def test_no_answer_is_awaited_after_an_epoch_before_the_last_answered_one(self):
+        file = self.folder / "decisions.jsonl"
+        file.write_text('{"at":[1,3],"of":["score"]}\n{"step":3,"stop":false}\n')
+        self.variables.update(SKYLINE_REPORT_FD="1", SKYLINE_REPORT_FILE="/nowhere", SKYLINE_DECISION_FILE=str(file))
+        text = "from skyline import trial\ntrial.report(1, score=1)\nprint(trial.should_stop(), flush=True)\n"
+        self.assertEqual(self.by_hand(text), '{"step": 1, "score": 1.0}\nFalse\n')
+
     def test_a_trial_that_is_far_behind_others_ends_when_it_asks(self):
         text = ("from skyline import trial\nlr = trial.parameters['lr'] if not trial.by_hand else 0.5\n"
                 "for epoch in trial.epochs(by_hand=3):\n    trial.report(train_loss=1)\n    trial.report(score=lr * epoch)\n    trial.report(size=1)\n"

@@ -89,6 +89,28 @@ TEST(PruningBars, CountPrunedTrialsAndNeitherFailuresNorFullTrainings) {
   EXPECT_THAT(bars.bars()[0].points, ElementsAre(-0.4));
 }
 
+/// The bar of accuracies after the step 1 of trials with these latencies, of which at most 5 are allowed.
+std::vector<double> bar_below_5(bool pruned, const std::vector<std::pair<double, double>>& trials) {
+  const auto objectives = objective_set("[maximize: accuracy]", "[latency: [0, 5], accuracy: [0.5, 1]]");
+  PruningBars bars({.at = {1}, .keep = 0.5, .least = 2}, {objectives, metrics()});
+  for (const auto& [accuracy, latency] : trials) {
+    trial::CommittedTrial told = trial_with({accuracy});
+    std::get<trial::Measurements>(told.outcome).values = {pruned ? accuracy : 0.5, latency};
+    std::get<trial::Measurements>(told.outcome).pruned = pruned;
+    bars.tell(told);
+  }
+  return bars.bars().front().points;
+}
+
+TEST(PruningBars, LeaveOutTrialsThatBreakAConstraint) {
+  const std::vector<std::pair<double, double>> trials = {{0.1, 1}, {0.9, 6}, {0.8, 7}, {0.2, 5}};
+  EXPECT_THAT(bar_below_5(false, trials), ElementsAre(-0.2));
+  EXPECT_THAT(bar_below_5(true, trials), ElementsAre(-0.2))
+      << "a training may still reach an accuracy of 0.5";
+  EXPECT_THAT(bar_below_5(true, {{0.1, kNoValue}, {0.2, kNoValue}}), ElementsAre(-0.2)) << "nothing is known";
+  EXPECT_THAT(bar_below_5(false, {{0.1, kNoValue}, {0.2, kNoValue}}), IsEmpty());
+}
+
 TEST(PruningBars, OfTwoObjectivesAreTheFrontAtTheBorder) {
   PruningBars bars({.at = {1}, .keep = 0.5, .least = 4},
                    comparison("[{maximize: accuracy}, {minimize: flops}, {minimize: latency}]"));
@@ -127,6 +149,11 @@ TEST(StepComparison, ATrialFallsBehindIfAPointDominatesIt) {
   EXPECT_FALSE(falls_behind(0.5, 40)) << "between";
   EXPECT_FALSE(falls_behind(kNoValue, 99));
   EXPECT_FALSE(compare.falls_behind({1, {}}, {}, {0, kNoValue})) << "too few are known";
+}
+
+TEST(StepComparison, LeavesOutObjectivesThatOnlyWholeTrialsHave) {
+  EXPECT_THAT(comparison("[{maximize: accuracy}, {minimize: flops}]").left_out(), IsEmpty());
+  EXPECT_THAT(comparison("[{maximize: accuracy}, {minimize: latency}]").left_out(), ElementsAre("latency"));
 }
 
 TEST(StepComparison, MeasuresNothingIfAllIsMeasuredAfterTheTraining) {

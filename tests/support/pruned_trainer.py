@@ -2,6 +2,8 @@
 language does. It saves its epoch in its folder, and goes on from there.
 
 asks=never       it ends when it has done all epochs
+asks=5           it asks after epoch 5 alone
+last=unreported  it reports its last epoch by the result alone
 ends=result      it reports a result when it is told to end
 hold=3.2.decided it waits in epoch 2 of trial 3, after it has `reported`, `decided` or `saved`, until the file `gate` is there
 """
@@ -28,7 +30,7 @@ def is_told_to_stop(epoch):
         lines = [json.loads(line) for line in pathlib.Path(file).read_text().split("\n")[:-1]]
         if any(line["stop"] for line in lines[1:]):
             return True
-        if lines and (epoch not in lines[0]["at"] or any(line["step"] == epoch for line in lines[1:])):
+        if lines and (epoch not in lines[0]["at"] or any(line["step"] >= epoch for line in lines[1:])):
             return False
         time.sleep(0.002)
     return False
@@ -48,9 +50,10 @@ def main():
                 time.sleep(0.01)
 
     for epoch in range(1 + (int(saved.read_text()) if saved.exists() else 0), 1 + trial["epochs"]):
-        report({"step": epoch, "score": value_of(parameters, epoch), "size": parameters["b"]})
+        if epoch < trial["epochs"] or options.get("last") != "unreported":
+            report({"step": epoch, "score": value_of(parameters, epoch), "size": parameters["b"]})
         hold(epoch, "reported")
-        if options.get("asks") != "never" and is_told_to_stop(epoch):
+        if options.get("asks", str(epoch)) == str(epoch) and is_told_to_stop(epoch):
             if options.get("ends") == "result":
                 report({"result": {"score": 0, "size": 0}})
             return

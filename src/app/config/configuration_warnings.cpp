@@ -1,6 +1,7 @@
 #include "app/config/configuration_warnings.hpp"
 
 #include "core/text/wording.hpp"
+#include "search/pruning_bars.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -93,6 +94,14 @@ std::optional<std::string> useless_repeats(const RunConfig& config) {
          "` do not depend on the seed, so repeats tell nothing: leave it out";
 }
 
+/// Names the objectives by which a trial does not end early.
+std::optional<std::string> objectives_of_whole_trials(const RunConfig& config) {
+  if (!search::pruning_of(config.sections.search)) return std::nullopt;
+  const auto left_out = search::StepComparison(config.objectives, config.metrics).left_out();
+  if (left_out.empty()) return std::nullopt;
+  return "search.pruning: trials are compared without " + joined(left_out) + ", which only whole trials have";
+}
+
 }  // namespace
 
 bool lacks_window(const RunConfig& config, const search::Searcher& searcher) {
@@ -111,6 +120,7 @@ std::vector<std::string> configuration_warnings(const RunConfig& config, const s
     traps.push_back("search.known: " + config.algorithm().name + " does not use known results");
   }
   add(useless_repeats(config));
+  add(objectives_of_whole_trials(config));
   add(useless_window(config, searcher));
   add(missing_window(config, searcher));
   const std::optional<std::size_t> slots = size.slots ? size.slots : config.sections.run.virtual_slots;

@@ -103,10 +103,8 @@ void FleetDispatcher::receive_messages() {
 
 void FleetDispatcher::arrived(Arrival arrival) {
   const trial::TrialTiming& timing = arrival.timing;
-  // A failure, which may come at once, does not say how long trials take.
-  const bool has_result = std::holds_alternative<trial::Measurements>(arrival.outcome);
   scheduler_.ended(arrival.trial, static_cast<std::size_t>(timing.rank),
-                   static_cast<std::size_t>(timing.slot), has_result ? timing.total_s() : 0);
+                   static_cast<std::size_t>(timing.slot), arrival.whole_s());
   const auto found = trials_.find(arrival.trial);
   const bool is_late = found == trials_.end() || found->second.attempt != arrival.attempt;
   require(!is_late || arrival.follower || lost_ranks_, "a result of a trial that is not under way");

@@ -139,15 +139,18 @@ std::vector<trial::Proposal> SearchLoop::accepted(search::Searcher& searcher, st
 void SearchLoop::begin_trials(std::vector<trial::Proposal> proposals) {
   std::vector<AskedTrial> fresh;
   for (trial::Proposal& proposal : proposals) {
-    AskedTrial trial = order_.asked(without_network(maker_.make(std::move(proposal))));
+    trial::Trial made = without_network(maker_.make(std::move(proposal)));
+    std::optional<Arrival> result = known_result(made);
+    if (!result) maker_.add_bars(made);
+    const AskedTrial trial = order_.asked(std::move(made));
     ++unanswered_;
     continuations_.asked(*trial);
     for (run::RunListener* listener : listeners_) listener->asked(*trial);
-    if (auto result = known_result(*trial)) {
+    if (result) {
       maker_.recorded(*trial);
       arrived(std::move(*result));
     } else {
-      fresh.push_back(std::move(trial));
+      fresh.push_back(trial);
     }
   }
   dispatcher_.submit(fresh);

@@ -53,8 +53,11 @@ trial::Trial TrialMaker::make(trial::Proposal proposal) {
   require(trial.members == 1 || evaluator_.forms_groups(),
           "the evaluator's members_for() asks for a group, but its forms_groups() says that it forms none");
   trial.cost = whole_cost(evaluator_.predicted_cost(trial));
-  if (bars_ && !trial.is_final()) trial.bars = bars_->bars();
   return trial;
+}
+
+void TrialMaker::add_bars(trial::Trial& trial) {
+  if (bars_ && !trial.is_final()) trial.bars = bars_->bars();
 }
 
 /// Returns the start. Children inherit from parents whose weights exist and are kept; a start that the

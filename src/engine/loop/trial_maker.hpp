@@ -14,7 +14,7 @@
 namespace skyline::engine {
 
 /// Makes the trials of a run from the searchers' proposals: adds numbers, seeds, groups, the parents whose
-/// weights they start from, and the bars below which they are pruned. It depends only on the proposals and
+/// weights they start from, and the bars below which they are pruned. They depend only on the proposals and
 /// commits so far.
 class TrialMaker {
  public:
@@ -23,6 +23,9 @@ class TrialMaker {
   TrialMaker(const EngineOptions& options, const trial::Evaluator& evaluator, const run::RunState& state,
              std::optional<search::PruningBars> bars = {});
   trial::Trial make(trial::Proposal proposal);
+  /// Adds the bars to a trial that must be trained. One whose result is known needs none, and they cost a
+  /// sort of many values.
+  void add_bars(trial::Trial& trial);
   /// Notes that the searcher is told a result: bars depend on what it knows.
   void told(const trial::CommittedTrial& committed) {
     if (bars_) bars_->tell(committed);

@@ -350,7 +350,7 @@ void SlotPool::State::keep(const trial::CommittedTrial& result, std::uint32_t at
 
 void SlotPool::State::trained(const Arrival& arrival) {
   const std::lock_guard lock(mutex);
-  parts.push_back({arrival.trial, static_cast<std::size_t>(arrival.timing.slot), arrival.timing.total_s()});
+  parts.push_back({arrival.trial, static_cast<std::size_t>(arrival.timing.slot), arrival.whole_s()});
 }
 
 void SlotPool::State::finished(Arrival arrival) {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <utility>
 #include <variant>
 
@@ -50,7 +51,7 @@ void SlotPruning::compare(trial::StepValues step) {
 bool SlotPruning::decide(const trial::CurvePoint& point) {
   const auto decided = std::ranges::find(decisions_, point.step, &Decision::step);
   if (decided != decisions_.end()) return decided->stop;
-  require(decisions_.empty() || decisions_.back().step < point.step, "declared steps do not ascend");
+  if (!decisions_.empty() && decisions_.back().step > point.step) return decisions_.back().stop;
   trial::StepValues step{point.step, in_order(point.values, rank_->files.header.metrics)};
   if (!rank_->comparison.minimized(trial_.architecture(), step.values)) {
     rank_->warning->warn("trial " + to_text(trial_.name()) + ": an objective has no value after step " +
@@ -77,8 +78,10 @@ void SlotPruning::complete(trial::Outcome& outcome) const {
   if (measured == nullptr) return;
   measured->steps = steps_;
   if (!measured->pruned) return;
-  require(!steps_.empty(), "the evaluator ended a trial that nobody had asked to end");
-  measured->values = steps_.back().values;
+  const auto told = std::ranges::find(decisions_, true, &Decision::stop);
+  require(told != decisions_.end(), "the evaluator ended a trial that nobody had asked to end");
+  measured->steps.resize(static_cast<std::size_t>(told - decisions_.begin()) + 1);
+  measured->values = measured->steps.back().values;
 }
 
 void StepValuesRemoval::committed(const run::Commit& commit, const run::RunState& /*state*/) {

@@ -31,8 +31,11 @@ class SlotPruning final : public trial::TrialPruning {
 
   std::span<const Decision> decisions() const override { return decisions_; }
   std::vector<std::string> compared() const override { return rank_->comparison.measured(); }
+  /// A step before the last decided one, which an earlier attempt has not reported, is not compared: the
+  /// present decision stands.
   bool decide(const trial::CurvePoint& point) override;
-  /// Adds the values after declared steps to a result, and gives a pruned trial those of its last one.
+  /// Adds the values after declared steps to a result. A pruned trial has those up to the first step at which
+  /// it was told to end, and that step's values, however late its trainer noticed.
   void complete(trial::Outcome& outcome) const;
 
  private:

@@ -28,6 +28,9 @@ struct Arrival {
     const auto* failure = std::get_if<trial::Failure>(&outcome);
     return failure != nullptr && failure->kind == trial::FailureKind::kStopped;
   }
+  /// Returns the time of a whole trial, for the forecast of later ones; 0 for what does not say how long
+  /// trials take: a failure, a pruned trial, and a follower, which does not know.
+  double whole_s() const { return !follower && trial::is_whole(outcome) ? timing.total_s() : 0; }
 };
 
 /// The fields that travel between ranks.

@@ -43,8 +43,7 @@ bool TrialDecisions::ended_trial() {
   const bool has_result = reports_.has_result();  // a last line without a line feed is read now
   decide();
   const auto decisions = pruning_->decisions();
-  if (decisions.empty() || !decisions.back().stop || reports_.mistake()) return false;
-  return !has_result || reports_.last_step().value_or(0) <= decisions.back().step;
+  return !has_result && !reports_.mistake() && !decisions.empty() && decisions.back().stop;
 }
 
 std::optional<std::int64_t> TrialDecisions::unreported() const {

@@ -32,8 +32,8 @@ class TrialDecisions {
   void write() const;
   /// Decides about the steps that were reported since the last call. @throws FaultError
   void decide();
-  /// Returns whether a program that ended without an error ended because it was told to: it has reported no
-  /// result, or no step after the one at which it was told. Call it at the end.
+  /// Returns whether a program that ended without an error ended because it was told to: it was, and has
+  /// reported no result. Call it at the end.
   bool ended_trial();
   /// Returns the first declared step that was not reported, or nullopt.
   std::optional<std::int64_t> unreported() const;

@@ -61,8 +61,6 @@ class ReportReader final : public ReportedLines {
   /// Returns the declared steps since the last call of which each of the names was reported, in one line or
   /// several. A value that a curve cannot have is left out.
   std::vector<trial::CurvePoint> take_declared();
-  /// Returns the last step of the curve so far, or nullopt.
-  std::optional<std::int64_t> last_step() const { return last_step_; }
   /// Returns whether there is a result. Call it at the end, like finish().
   bool has_result();
   /// Returns why values were left out since the last call, of each kind the first.

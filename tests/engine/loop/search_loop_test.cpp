@@ -49,6 +49,25 @@ TEST(SearchLoop, KnowsThatAResultWhichWaitedLeftItsStateInAnEarlierJob) {
   EXPECT_THAT(holders, ElementsAre(-1, 0));
 }
 
+TEST(SearchLoop, GivesBarsToTrialsAloneWhoseResultIsNotKnown) {
+  SimulatedRun first(2, 4);
+  Enumeration searcher(10);
+  ASSERT_TRUE(first.run(searcher));
+  std::vector<trial::CommittedTrial> journal = first.journal();
+  journal.resize(5);
+  SimulatedRun resumed(2, 4, journal);
+  const search::StepComparison comparison(test_objectives(), {{.name = "validation_accuracy"}});
+  TrialMaker maker(resumed.options, resumed.evaluator, resumed.state,
+                   search::PruningBars({.at = {1}}, comparison));
+  std::vector<std::size_t> bars;
+  resumed.observer.on_asked = [&](const trial::Trial& trial) { bars.push_back(trial.bars.size()); };
+  SearchLoop loop(maker, resumed.replay, *resumed.order, resumed.cluster, resumed.cluster, resumed.state,
+                  {&resumed.observer}, [] { return false; });
+  Enumeration again(10);
+  ASSERT_TRUE(loop.run(again, trial::Phase::kSearch));
+  EXPECT_THAT(bars, ElementsAre(0, 0, 0, 0, 0, 1, 1, 1, 1, 1));
+}
+
 TEST(SearchLoop, CommitsThousandsOfTrialsTheSameOnAnySimulatedCluster) {
   SimulatedRun alone(1, 64);
   Enumeration searcher(kTrials);

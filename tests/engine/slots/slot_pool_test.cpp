@@ -303,6 +303,30 @@ TEST(SlotPool, HandsAResultOnOnlyWhenItsWeightsAreWritten) {
   waiting[1]();  // a late write finds the pool gone and does no harm
 }
 
+TEST(SlotPool, TellsTheTimeOfWholeTrialsAloneForTheForecastOfOthers) {
+  ScriptedEvaluator evaluator(
+      [](const trial::Trial& trial, trial::EvaluationContext& context) -> trial::Outcome {
+        context.report({.step = 1, .values = {{"loss", 1}}});
+        context.timing().train_s = 5;
+        if (trial.number == 2) return Failure{FailureKind::kDiverged, "NaN"};
+        return trial::Measurements{.values = {0}, .pruned = trial.number == 1};
+      });
+  const auto courses = [](const store::TrainingKey&, const auto&, std::function<void()> written) {
+    if (written) written();
+  };
+  SlotPool pool(pool_of(1), evaluator, {{}, {}, nullptr, nullptr, courses});
+  for (const trial::TrialNumber number : {0U, 1U, 2U}) pool.submit(0, {trial_of(number), {}});
+  const std::vector<Arrival> arrivals = collect(pool, 3);
+  const std::vector<TrainedPart> parts = pool.take_trained();
+  for (const std::size_t i : {0U, 1U, 2U}) {
+    EXPECT_EQ(parts.at(i).seconds > 0, i == 0) << i;
+    EXPECT_EQ(arrivals.at(i).whole_s() > 0, i == 0) << i;
+  }
+  Arrival follower{{0}, trial::Measurements{}, {.train_s = 5}};
+  follower.follower = true;
+  EXPECT_EQ(follower.whole_s(), 0);
+}
+
 TEST(SlotPool, WritesNoWeightsOfAFailedTrial) {
   ScriptedEvaluator evaluator([](const trial::Trial&, trial::EvaluationContext& context) {
     context.weights().keep({{"w", {1}, {2.5F}}});

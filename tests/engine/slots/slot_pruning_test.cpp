@@ -72,6 +72,22 @@ TEST_F(PruningOfASlot, EndsATrialThatABarDominates) {
   EXPECT_EQ(measured.steps[1].step, 3);
 }
 
+TEST_F(PruningOfASlot, EndsATrialWhereItWasToldHoweverLateItNotices) {
+  {
+    SlotPruning pruning = attempt();
+    decide(pruning, 1, 0.1);
+    decide(pruning, 3, 0.2);
+    decide(pruning, 9, 0.99);
+  }
+  SlotPruning later = attempt();
+  trial::Outcome outcome = trial::Measurements{.values = {}, .pruned = true};
+  later.complete(outcome);
+  const auto& measured = std::get<trial::Measurements>(outcome);
+  ASSERT_EQ(measured.steps.size(), 2U);
+  EXPECT_EQ(measured.steps.back().step, 3);
+  EXPECT_THAT(measured.values, ElementsAre(0.2));
+}
+
 TEST_F(PruningOfASlot, TellsATrialThatRunsOnAgainAndKeepsItsResult) {
   SlotPruning pruning = attempt();
   EXPECT_TRUE(decide(pruning, 3, 0.2));
@@ -105,6 +121,16 @@ TEST_F(PruningOfASlot, DecidesAlikeInALaterAttemptAndInALaterJob) {
   EXPECT_TRUE(decide(later, 3, 0.9)) << "what was decided stands";
   trial_.seed = 5;
   EXPECT_THAT(decisions(attempt()), IsEmpty()) << "it is of another trial";
+}
+
+TEST_F(PruningOfASlot, LeavesOutAStepThatAnEarlierAttemptHasNotReported) {
+  SlotPruning first = attempt();
+  decide(first, 3, 0.9);
+  SlotPruning later = attempt();
+  EXPECT_FALSE(decide(later, 1, 0.1));
+  EXPECT_TRUE(decide(later, 9, 0.1));
+  EXPECT_TRUE(decide(later, 1, 0.9)) << "it was told to end";
+  EXPECT_THAT(decisions(later), ElementsAre(std::pair(3, false), std::pair(9, true)));
 }
 
 TEST_F(PruningOfASlot, IsForgottenOnceTheResultIsInTheJournal) {

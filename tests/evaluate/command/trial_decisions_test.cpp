@@ -55,21 +55,24 @@ TEST_F(DecisionsOfATrial, AreLinesOfAFile) {
   EXPECT_FALSE(decisions.unreported().has_value());
 }
 
-TEST_F(DecisionsOfATrial, EndItIfItEndsWithoutAResultOrALaterStep) {
+TEST_F(DecisionsOfATrial, EndItIfItWasToldToEndAndReportsNoResult) {
   TrialDecisions decisions(trial_, &pruning_, file_, reports_);
   EXPECT_FALSE(decisions.ended_trial());
   report("{\"step\": 1, \"accuracy\": 10}\n");
   EXPECT_TRUE(decisions.ended_trial());
-  report("{\"result\": {\"accuracy\": 10}}");
-  EXPECT_TRUE(decisions.ended_trial()) << "the result is dropped";
+  report("{\"step\": 2, \"accuracy\": 20}\n");
+  EXPECT_TRUE(decisions.ended_trial()) << "it heard of it an epoch later";
 }
 
-TEST_F(DecisionsOfATrial, DoNotEndOneThatHasRunOn) {
-  TrialDecisions decisions(trial_, &pruning_, file_, reports_);
-  report("{\"step\": 1, \"accuracy\": 10}\n{\"step\": 2, \"accuracy\": 20}\n");
-  EXPECT_TRUE(decisions.ended_trial()) << "it heard of it an epoch later";
-  report("{\"result\": {\"accuracy\": 90}}\n");
-  EXPECT_FALSE(decisions.ended_trial());
+TEST_F(DecisionsOfATrial, DoNotEndOneThatReportsAResult) {
+  for (const std::string_view steps :
+       {"{\"step\": 3, \"accuracy\": 10}\n", "{\"step\": 1, \"accuracy\": 10}\n"}) {
+    ReportReader reports{{{.name = "accuracy"}}, false};
+    TrialDecisions decisions(trial_, &pruning_, file_, reports);
+    reports.feed(steps, ReportChannel::kDescriptor);
+    reports.feed("{\"result\": {\"accuracy\": 90}}", ReportChannel::kDescriptor);
+    EXPECT_FALSE(decisions.ended_trial()) << "it never asked, so it has run on: " << steps;
+  }
 }
 
 TEST_F(DecisionsOfATrial, DoNotHideAMistakeInAReport) {
