@@ -46,7 +46,7 @@ def parser(description):
                          "each minute, e.g. azureml://datastores/workspaceblobstore/paths/skyline/mnist; the next job resumes from it")
     options.add_argument("--data", help="the data set: a registered asset (azureml:NAME:VERSION) or a datastore's path; with "
                          "submit_v1.py the path at which the job sees the file")
-    options.add_argument("--environment", help="a registered environment (default: built from aml/Dockerfile)")
+    options.add_argument("--environment", help="a registered environment (default: built from aml/Dockerfile; submit_v1.py needs one)")
     options.add_argument("--timeout", type=natural, metavar="SECONDS",
                          help=f"the service ends the job then; the search stops {NOTICE_S} s before, with everything saved")
     options.add_argument("--experiment", default="skyline", help="(default skyline)")
@@ -131,7 +131,7 @@ def check_timeout(options, parsed):
 
 def missing_package(error, packages):
     """Prints one line for an import that failed. Returns the exit code."""
-    if not (error.name or "").startswith("azure"):
+    if not (error.name or "").startswith(("azure", "pkg_resources")):  # setuptools from 81 on has no pkg_resources
         raise error
     print(f"{pathlib.Path(sys.argv[0]).name}: there is no Python package {error.name}: python3 -m pip install {packages}",
           file=sys.stderr)

@@ -3,10 +3,14 @@
 ended support of SDK v1 in June 2026: submit.py is its successor, this is for workspaces whose scripts still use v1."""
 
 import json
+import re
 import shlex
 import sys
 
 import search_job
+
+# A registered environment: NAME, NAME:VERSION or azureml:NAME:VERSION. NAME alone is its latest version.
+ENVIRONMENT = re.compile(r"(?:azureml:)?(?P<name>[\w.-]+)(?:@latest|:(?P<version>[\w.-]+))?", re.ASCII)
 
 
 def build(options):
@@ -14,15 +18,12 @@ def build(options):
     from azureml.core import Environment, ScriptRunConfig
     from azureml.core.runconfig import DockerConfiguration, MpiConfiguration
 
-    environment = Environment(options.environment or "skyline")
-    if not options.environment:
-        environment = Environment.from_dockerfile("skyline", str(search_job.PROJECT / "aml/Dockerfile"))
     docker_args = search_job.docker_args(options)
     job = ScriptRunConfig(
         source_directory=str(search_job.code_folder(options)),
         command=search_job.program(options, options.data and shlex.quote(options.data)),
         compute_target=options.compute,
-        environment=environment,
+        environment=Environment(ENVIRONMENT.fullmatch(options.environment)["name"]),
         distributed_job_config=MpiConfiguration(process_count_per_node=options.processes_per_node, node_count=options.nodes),
         docker_runtime_config=DockerConfiguration(use_docker=True, shm_size=search_job.SHARED_MEMORY,
                                                   arguments=shlex.split(docker_args or "")),
@@ -47,6 +48,11 @@ def refusal(options):
         return "--mirror: expected a run folder on NFS, since only submit.py mounts a blob for copies"
     if (options.data or "").startswith("azureml:"):
         return f"--data: expected the path at which the job sees the file, got {options.data}, which only submit.py takes"
+    if not options.environment:
+        return ("--environment: expected a registered one, since SDK v1 cannot build aml/Dockerfile from a folder with subfolders: "
+                "az ml environment create --name skyline --build-context . --dockerfile-path aml/Dockerfile")
+    if not ENVIRONMENT.fullmatch(options.environment):
+        return f"--environment: expected a registered one, NAME or azureml:NAME:VERSION, got {options.environment}"
     if options.processes_per_node is None:
         return "--processes-per-node: expected a number, one for each GPU of a node: only submit.py asks the service"
     return None
@@ -66,8 +72,8 @@ def main(arguments=None):
     from azureml.core import Environment, Experiment, Workspace
 
     workspace = Workspace.get(options.workspace, subscription_id=options.subscription, resource_group=options.resource_group)
-    if options.environment:
-        job.run_config.environment = Environment.get(workspace, options.environment)
+    named = ENVIRONMENT.fullmatch(options.environment)
+    job.run_config.environment = Environment.get(workspace, named["name"], named["version"])
     print(Experiment(workspace, options.experiment).submit(job).get_portal_url())
     return 0
 

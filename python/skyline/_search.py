@@ -8,7 +8,7 @@ import os
 import pathlib
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Union
 
 from ._config import yaml_text
@@ -25,6 +25,10 @@ _COSTS = ("parameters", "flops", "macs", "peak_activation_bytes", "training_acti
 _PLAIN = (Mapping, list, tuple, str, int, float, type(None))
 _EVALUATORS = {"command", "computed", "synthetic", "table", "training"}  # sections, each of which evaluates trials
 _FIRST_LINE = "# Written by skyline.search.\n"
+# Arguments of search, by what they are called elsewhere. The program knows the words for keys (docs/configuration.md).
+_ELSEWHERE = {"trials": "n_trials num_samples max_trials maxTrialNumber", "slots": "n_jobs max_concurrent_trials trialConcurrency",
+              "ranks": "rank world_size nproc_per_node nnodes num_nodes node_count process_count_per_node",
+              "folder": "storage study_name output_dir log_dir logdir save_dir checkpoint_dir local_dir storage_path default_root_dir"}
 
 
 def search(space: Mapping[str, Domain] | Mapping[str, Any], train: Callable[..., Any] | Sequence[str] | None = None, *,
@@ -57,6 +61,7 @@ def search(space: Mapping[str, Domain] | Mapping[str, Any], train: Callable[...,
     """
     if "SKYLINE_PROCESS_MARK" in os.environ:  # process of a trial, or one that imports the function for trials
         raise Error('search: is called in a process of a trial: call it below `if __name__ == "__main__":`')
+    _check_words(sections)
     launch_command(find_program(program), ranks)  # refuses before anything is written
     place = absolute(folder)
     if not place.name:
@@ -103,6 +108,18 @@ def _publish(file: pathlib.Path, content: bytes) -> None:
         os.replace(new, file)
     finally:
         new.unlink(missing_ok=True)
+
+
+def _letters(word: str) -> str:
+    return word.replace("_", "").lower()
+
+
+def _check_words(names: Iterable[str]) -> None:
+    """Refuses what is an argument of search by another name, and no section."""
+    for name in names:
+        for argument, words in _ELSEWHERE.items():
+            if _letters(name) in map(_letters, words.split()):
+                raise Error(f"{name}: the argument of skyline.search is `{argument}`")
 
 
 def _objectives(maximize: Objectives, minimize: Objectives) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 
 #include "core/config/byte_size.hpp"
 #include "core/config/config_text.hpp"
+#include "core/config/foreign_words.hpp"
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
 #include "objective/objective_ends.hpp"
@@ -97,7 +98,8 @@ const trial::Metric& find_source(const ConfigNode& node, const UsableMetrics& me
               "list it under the evaluator's `metrics`");
   }
   if (measured == nullptr) {
-    node.fail("unknown metric " + in_quotes(spec.metric) + ", " + suggestion(spec.metric, metrics.usable()));
+    node.fail("unknown metric " + in_quotes(spec.metric) + ", " +
+              suggestion(spec.metric, metrics.usable(), NamesOf::kMetrics));
   }
   if (!is_usable(*measured)) {
     node.fail("expected one of " + joined(metrics.usable()) + ", got " + spec.metric +

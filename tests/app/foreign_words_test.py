@@ -20,6 +20,12 @@ objectives: [minimize: y]
 command: {run: [cat, "{width}"], metrics: {y: {better: lower}}}
 search: {algorithm: exhaustive}
 """
+NAMES = """
+space: {parameters: {normalization: {choice: [a, b]}, batch: {choice: [8, 16]}}}
+objectives: [minimize: flops]
+command: {run: [cat, "{batch}"], metrics: {acc: {better: higher}, flops: {better: lower}}}
+search: {algorithm: exhaustive}
+"""
 # For each place of the table the settings that put a word there. `{}` is the word.
 PLACES = {"a section": ["{}=1", "run.{}=1", "checkpoint.{}=1"],
           "a section, an option": ["{}=1", "run.{}=1", "--{}"],
@@ -32,7 +38,7 @@ PLACES = {"a section": ["{}=1", "run.{}=1", "checkpoint.{}=1"],
           "a command": ["{}"],
           "`search.algorithm`": ["search.algorithm={}"],
           "a metric": ["objectives=[{{maximize: {}}}]"],
-          "a metric of networks": ["objectives=[{{minimize: {}}}]"],
+
           "an objective": ["objectives=[{{{}: flops}}]"],
           "`better` of a metric": ["command.metrics.y.better={}"],
           "`space`": ["space.{}=1"],
@@ -42,7 +48,7 @@ PLACES = {"a section": ["{}=1", "run.{}=1", "checkpoint.{}=1"],
           "`training`": ["training.{}=1"],
           "an optimizer": ["training.optimizer={{adam: {{{}: 1}}}}"],
           "`training`, `training.precision`": ["training.{}=1", "training.precision={}"],
-          "`training`, `command`, their `device`": ["training.device={}"],
+          "`training`, `command`, their `device`": ["training.device={}", "command.device={}"],
           "`training.augment`": ["training.augment.{}=1"],
           "`command`": ["command.{}=1"]}
 
@@ -89,7 +95,7 @@ class ForeignWords(RunsCase):
         if "--{}" in setting:
             command = ["search"] if setting == "--{}" else []
             return "".join(self.skyline(*command, *setting.format(word.strip("-")).split(), expect=2).stderr for word in words)
-        config = [self.own] if place in ("`command`", "`better` of a metric") else small_digits(self.digits)
+        config = [self.own] if setting.startswith("command.") else small_digits(self.digits)
         most = MOST_KEYS if setting.endswith("{}=1") else 1
         batches = [words[begin:begin + most] for begin in range(0, len(words), most)]
         return "".join(self.skyline("validate", *config, *(part for word in batch for part in ("--set", setting.format(word))), expect=2).stderr
@@ -108,6 +114,23 @@ class ForeignWords(RunsCase):
                 told = self.refusals(place, setting, list(answers))
                 for word, answer in answers.items():
                     self.assertRegex(told, rf"(?m)\b{re.escape(word)}\b.*{re.escape(answer)}", f"{place}: {setting}")
+
+    def test_names_that_a_user_chose_are_no_places_of_words(self):
+        names = self.folder / "names.yaml"
+        names.write_text(NAMES)
+        for setting, said in (("command.run=[cat, '{batch_size}']", "`{batch_size}` is unknown, "),
+                              ("objectives=[{minimize: num_params}]", "unknown metric `num_params`, known here: acc, flops"),
+                              ("objectives=[{minimize: name}]", "unknown metric `name`, known here: acc, flops"),
+                              ("space.where=[$batch_size > 8]", "unknown parameter `$batch_size`, "),
+                              ("space.where=[$normalization == batch_size]", "`$normalization` is never batch_size, known here: a, b")):
+            told = self.skyline("validate", names, "--set", setting, expect=2).stderr
+            self.assertIn(said, told)
+            self.assertNotRegex(told, "training|parameters` here|--run")
+
+    def test_options_are_answered_by_commands_that_have_what_is_named(self):
+        self.assertIn("all files of a run are in the folder of `--run`", self.skyline("search", "--output_dir", "a", expect=2).stderr)
+        for command in ("export", "show", "report", "profile"):
+            self.assertNotIn("--run", self.skyline(command, "--output_dir", "a", expect=2).stderr)
 
     def test_each_answer_names_keys_options_and_commands_that_exist(self):
         for listed, _, answer in self.rows:

@@ -112,17 +112,22 @@ class ImportArchai(RunsCase):
                                      ("random_search", "{num_iters: 3, samples_per_iter: 5}", "algorithm: random trials: 15"),
                                      ("regularized_evolution", "{init_num_models: 40, pareto_sample_size: 40, history_size: 90}",
                                       "initial: 40 sample: 40 population: 90 trials: 400"),
-                                     ("local_search", "{init_num_models: 5}", "initial: 5 trials: 100"),
-                                     ("successive_halving", "{init_num_models: 9}", "algorithm: successive_halving initial: 9")):
+                                     ("local_search", "{init_num_models: 5, num_iters: 8}", "initial: 5 trials: 100"),
+                                     ("successive_halving", "{init_num_models: 9, num_iters: 8}", "algorithm: successive_halving initial: 9")):
             with self.subTest(name=name):
                 self.write(other__yaml=f"search: {{algorithm: {{name: {name}, params: {params}}}}}\n")
-                self.imported("tree.py", "other.yaml")
+                out = self.imported("tree.py", "other.yaml")
                 self.assertIn(wanted, " ".join(self.text().split()))
+                is_left = name in ("local_search", "successive_halving")
+                self.assertEqual("check: search.algorithm.params.num_iters: not taken" in out, is_left, out)
 
     def test_repetitions_and_shared_choices_are_built_as_the_tree_says(self):
         self.write(tree__py=BLOCKS, train__py=READ)
         self.imported("tree.py")
         self.assertIn("act: {choice: [relu, gelu], weights: [0.7, 0.3]}", self.text())
+        # A second block, half of whose genotypes have no layer and the others one of two kinds, is as frequent as none.
+        self.assertIn("blocks__repeat_times: {choice: [1, 2], weights: [1.0, 0.25]}", self.text())
+        self.assertIn("blocks__1__layers__repeat_times: {choice: [0, 1], weights: [1.0, 0.5]}", self.text())
         self.assertNotIn("again__width", self.text().split("command:")[0])
         run = self.searched("--set", "search={algorithm: exhaustive}")
         # Widths and activations, times blocks of a size with no layer, or one of two kinds.
@@ -142,6 +147,10 @@ class ImportArchai(RunsCase):
                 (start + "a = ArchParamTree({'x': 1})\n", "tree.py: the tree has no DiscreteChoice"),
                 (start + "a = ArchParamTree({'x': DiscreteChoice([])})\n", "tree.py: `x`: expected choices, got none"),
                 (start + "a = ArchParamTree({'x': {'y': DiscreteChoice([dict])}})\n", "tree.py: `x.y`: a choice is a number, a text or a list, got [<class 'dict'>]"),
+                (start + "a = ArchParamTree({'x': DiscreteChoice([float('inf')])})\n",
+                 "tree.py: space.parameters.x.choice[0]: expected a number, a text, a list or a dictionary, got inf"),
+                (start + "a = ArchParamTree({'x': DiscreteChoice([1, 2], probabilities=[1, 0])})\n",
+                 "tree.py: `x`: expected a probability above 0 for each of 2 choices, got [1.0, 0.0]"),
                 (start + "a = ArchParamTree({'x': dict})\n", "tree.py: `x`: a constant is a number, a text or a list"),
                 ("import archai.discrete_search.algos\n", "tree.py:1: there is no archai.discrete_search.algos here: leave the tree alone in a file"),
                 ("x = 1\nraise ValueError('no')\n", "tree.py:2: ValueError: no"),

@@ -176,6 +176,8 @@ class ImportNni(RunsCase):
     def test_nested_choices_come_nested_and_each_once(self):
         self.write(config__yml=NESTED, nested__py="import nni, json\nprint('given ' + json.dumps(nni.get_next_parameter()))\nnni.report_final_result(1)\n")
         self.imported("config.yml")
+        self.assertIn("layer0: {choice: [Empty, Conv, max-pool], weights: [1.0, 0.25, 0.5]}", self.text())
+        self.assertIn("layer0__Conv__act: {choice: [relu, leaky], weights: [1.0, 0.5]}", self.text())
         run = self.searched()
         given = [json.loads(line.removeprefix("given ")) for row in run.rows for line in run.log(row["trial"]).splitlines() if line.startswith("given")]
         layers = [{"_name": "Empty"}, *({"_name": "max-pool", "size": size} for size in (2, 3)),
@@ -216,7 +218,10 @@ class ImportNni(RunsCase):
                                 ("PBTTuner", "skyline"), ("Hyperband", "mo_asha")):
             with self.subTest(name=name):
                 self.write(config__yml=f"{EXPERIMENT}tuner: {{name: {name}}}\n")
-                self.imported("config.yml")
+                sense, better = ("minimize", "lower") if name in ("TPE", "Anneal") else ("maximize", "higher")
+                self.assertIn(f"check: no `optimize_mode`: NNI's default, {sense}\n", self.imported("config.yml"))
+                self.assertIn(f"objectives: [{{{sense}: default}}]\n", self.text())
+                self.assertIn(f"metrics: {{default: {{better: {better}}}}}", self.text())
                 self.assertIn(f"# {name}: ", self.text())
                 self.assertIn(f"  algorithm: {algorithm}\n", self.text())
                 self.skyline("validate", "mine.yaml", cwd=self.home)
@@ -261,6 +266,8 @@ class ImportNni(RunsCase):
                 (with_command("python3 trial.py $HOME"), "trialCommand: `$` needs a shell"),
                 (with_command('python3 trial.py "`id`"'), "trialCommand: ``` needs a shell"),
                 (with_command("bash run.sh"), "expected a Python script with its arguments, such as python3 trial.py --epochs 3"),
+                (with_command("""python3 trial.py --tag "it's" && echo 'done'"""), "trialCommand: `&&` needs a shell"),
+                (with_command("""python3 trial.py "it's $HOME" 'x'"""), "trialCommand: `$` needs a shell"),
                 (with_command("python3"), "trialCommand: expected the script behind Python, got `python3`"),
                 (with_command("python3 -c 1"), "trialCommand: expected the script behind Python, got `python3 -c 1`"),
                 (with_command('python3 trial.py "a'), "trialCommand: no closing quotation"),
@@ -274,6 +281,7 @@ class ImportNni(RunsCase):
                 (with_value("{_type: randint, _value: [3, 3]}"), "whole numbers, low below high, which is no value itself"),
                 (with_value("{_type: normal, _value: [0, 0]}"), "expected [mean, deviation] with a deviation above 0"),
                 (with_value("{_type: lognormal, _value: [800, 1]}"), "whose powers of e are numbers"),
+                (with_value("{_type: choice, _value: [1, 1e999]}"), "config.yml: space.parameters.lr.choice[1]: expected a number, a text"),
                 (with_value("{_type: choice, _value: []}"), "expected a list of values, got a list of 0"),
                 (with_value("{_type: choice, _value: [1, '1']}"), "config.yml: makes a configuration that is refused: mine.yaml:"),
                 (with_value("{_type: choice, _value: [{_name: a}, 3]}"), "expected an option with `_name`, as the others have, got `3`"),

@@ -18,24 +18,19 @@ import search_job  # noqa: E402
 import submit_v1  # noqa: E402
 
 CONFIG = str(SOURCE / "configs/synthetic.yaml")
-OPTIONS = [CONFIG, "--run", "/mnt/nfs/runs/a", "--compute", "gpu"]
+BARE = [CONFIG, "--run", "/mnt/nfs/runs/a", "--compute", "gpu"]
+OPTIONS = [*BARE, "--environment", "skyline"]
 COUNTS = ["--node_count", "2", "--process_count_per_node", "4"]
 HAS_PACKAGE = importlib.util.find_spec("azureml") is not None
 
 
 class Environment:
     def __init__(self, name):
-        self.name, self.dockerfile = name, None
+        self.name = name
 
     @staticmethod
-    def from_dockerfile(name, dockerfile):
-        made = Environment(name)
-        made.dockerfile = dockerfile
-        return made
-
-    @staticmethod
-    def get(workspace, name):
-        return Environment(f"{name} of {workspace}")
+    def get(workspace, name, version=None):
+        return Environment(f"{name} of {workspace}, version {version}")
 
 
 class MpiConfiguration:
@@ -115,29 +110,47 @@ class SubmitV1(unittest.TestCase):
         mirror = ["--mirror", "azureml://datastores/a/paths/b", "--process_count_per_node", "4"]
         for more, text in ((mirror, "--mirror: expected a run folder on NFS"),
                            ([*COUNTS, "--data", "azureml:digits:1"], "--data: expected the path at which the job sees the file, got azureml:digits:1"),
+                           ([*COUNTS, "--environment", "azureml://registries/a/environments/b"],
+                            "--environment: expected a registered one, NAME or azureml:NAME:VERSION, got azureml://registries/a/environments/b"),
                            ([], "--processes-per-node: expected a number, one for each GPU of a node")):
             code, out, errors = printed(*OPTIONS, *more, "--dry-run")
             self.assertEqual((code, out, errors.count("\n")), (2, "", 1), errors)
             self.assertIn(text, errors)
+        code, out, errors = printed(*BARE, *COUNTS, "--dry-run")
+        self.assertEqual((code, out, errors.count("\n")), (2, "", 1), errors)
+        self.assertIn("submit_v1.py: --environment: expected a registered one, since SDK v1 cannot build aml/Dockerfile", errors)
 
     def test_mistakes_of_the_options_are_those_of_version_2(self):
         code, _, errors = printed(*OPTIONS, *COUNTS)
         self.assertEqual((code, errors.count("\n")), (2, 1))
         self.assertIn("missing: --subscription, --resource-group, --workspace; or add --dry-run", errors)
 
-    def test_the_job_is_submitted_to_the_experiment_with_the_environment_of_the_workspace(self):
+    def submitted(self, *more):
+        """The job as the service gets it."""
         experiment, workspace = unittest.mock.MagicMock(), unittest.mock.MagicMock()
         workspace.get.return_value = "w"
         experiment.return_value.submit.return_value.get_portal_url.return_value = "https://portal"
         place = ["--subscription", "s", "--resource-group", "g", "--workspace", "w"]
         with package(Experiment=experiment, Workspace=workspace), contextlib.redirect_stdout(io.StringIO()) as out, \
                 contextlib.redirect_stderr(io.StringIO()):
-            self.assertEqual(submit_v1.main([*OPTIONS, *COUNTS, *place, "--environment", "mine"]), 0)
+            self.assertEqual(submit_v1.main([*OPTIONS, *COUNTS, *place, *more]), 0)
         workspace.get.assert_called_once_with("w", subscription_id="s", resource_group="g")
         experiment.assert_called_once_with("w", "skyline")
-        job = experiment.return_value.submit.call_args.args[0]
-        self.assertEqual((job.run_config.mpi.process_count_per_node, job.run_config.environment.name), (4, "mine of w"))
         self.assertEqual(out.getvalue(), "https://portal\n")
+        return experiment.return_value.submit.call_args.args[0]
+
+    def test_the_job_is_submitted_to_the_experiment_with_the_environment_of_the_workspace(self):
+        for named, environment in (("mine", "mine of w, version None"), ("azureml:mine:1", "mine of w, version 1"), ("mine:2", "mine of w, version 2"),
+                                   ("azureml:mine@latest", "mine of w, version None")):
+            job = self.submitted("--environment", named)
+            self.assertEqual((job.run_config.mpi.process_count_per_node, job.run_config.environment.name), (4, environment))
+
+    def test_a_setuptools_without_pkg_resources_is_one_line_too(self):
+        with contextlib.redirect_stderr(io.StringIO()) as errors:
+            self.assertEqual(search_job.missing_package(ModuleNotFoundError(name="pkg_resources"), "azureml-core 'setuptools<81'"), 2)
+        self.assertIn("there is no Python package pkg_resources: python3 -m pip install azureml-core 'setuptools<81'\n", errors.getvalue())
+        with self.assertRaises(ModuleNotFoundError):
+            search_job.missing_package(ModuleNotFoundError(name="other"), "azureml-core")
 
     def test_a_missing_package_is_one_line_with_the_command_that_installs_it(self):
         done = subprocess.run([sys.executable, "-S", SOURCE / "aml/submit_v1.py", *OPTIONS, *COUNTS, "--dry-run"],

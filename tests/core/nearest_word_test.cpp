@@ -100,6 +100,34 @@ TEST(Suggestion, GivesNoHintWhereItsWordMeansSomethingElse) {
   EXPECT_EQ(suggestion("num_epochs", {"--epochs", "--help"}), "the option is `--epochs`");
 }
 
+TEST(Suggestion, TakesNoNameOfAUserForThePlaceOfAWordOfAnotherTool) {
+  const std::vector<std::string> parameters{"normalization", "batch"};
+  EXPECT_EQ(suggestion("batch_size", parameters), "Keras' batch_size is `training.batch` here");
+  EXPECT_EQ(suggestion("batch_size", parameters, NamesOf::kUser), "known here: normalization, batch");
+  EXPECT_EQ(suggestion("batches", parameters, NamesOf::kUser), "did you mean `batch`?");
+}
+
+TEST(Suggestion, AnswersAMetricByOneThatIsKnown) {
+  EXPECT_EQ(suggestion("num_params", {"flops", "parameters"}, NamesOf::kMetrics), "it is `parameters` here");
+  EXPECT_EQ(suggestion("num_params", {"acc", "flops"}, NamesOf::kMetrics), "known here: acc, flops");
+  EXPECT_EQ(suggestion("name", {"refit", "time_limit"}, NamesOf::kMetrics), "known here: refit, time_limit");
+  EXPECT_EQ(suggestion("val_loss", {"validation_accuracy", "ValLoss"}, NamesOf::kMetrics),
+            "did you mean `ValLoss`?");
+}
+
+TEST(Suggestion, LeavesTrainingToTheTrainerInTheSectionCommand) {
+  const std::vector<std::string> command{"run", "framework", "metrics", "device"};
+  const std::string answer =
+      "a trainer of yours reads it: an argument of `command.run`, or one of `space.parameters`";
+  for (const std::string word : {"lr_scheduler", "batch_size", "fp16", "max_grad_norm"}) {
+    EXPECT_EQ(suggestion(word, command), answer) << word;
+  }
+  EXPECT_EQ(
+      suggestion("gpus", command),
+      "Lightning's gpus is `command.device` here, of which a rank has one; a trial has several processes by "
+      "`command.processes`");
+}
+
 TEST(Suggestion, AnswersAValueByTheKeyThatItIsOf) {
   ConfigNode root = load_yaml_text("training: {precision: fp16, framework: deepspeed}", "a.yaml");
   root.assign_paths();

@@ -45,8 +45,34 @@ class Values(unittest.TestCase):
         self.assertEqual(domain_of("loguniform", [1e-5, 1], 9), {"range": [1e-5, 1.0], "log": True, "count": 9})
         self.assertEqual(domain_of("quniform", [16, 128, 16]), {"range": [16.0, 128.0], "step": 16.0})
         # What is rounded beyond an end becomes that end.
-        self.assertEqual(domain_of("quniform", [0.05, 0.33, 0.1]), {"choice": [0.05, 0.1, 0.2, 0.3]})
+        self.assertEqual(domain_of("quniform", [0.04, 0.33, 0.1]), {"choice": [0.04, 0.1, 0.2, 0.3]})
+        # A multiple on which no number between the ends is rounded is none of the values.
+        self.assertEqual(domain_of("quniform", [0.5, 2.5, 1]), {"choice": [1.0, 2.0]})
+        self.assertEqual(domain_of("quniform", [1.5, 3.5, 1]), {"choice": [2.0, 3.0]})
+        self.assertEqual(domain_of("quniform", [2.5, 2.5, 1]), {"choice": [2.5]})
+
+    def test_many_multiples_are_thinned_evenly_with_both_ends_and_told(self):
         self.assertEqual(domain_of("quniform", [0, 10000, 1], 11)["choice"], [1000.0 * place for place in range(11)])
+        values = domain_of("quniform", [0, 1500, 1])["choice"]
+        self.assertEqual((len(values), values[0], values[1], values[-1]), (100, 0.0, 15.0, 1500.0))
+        reader = SpaceReader(100)
+        reader.read(Node(told({name: {"_type": "quniform", "_value": [0, high, 1]} for name, high in (("few", 999), ("many", 1000))})))
+        self.assertEqual(reader.sampled, ["many"])
+
+    def test_options_of_nested_choices_keep_their_chances(self):
+        def option(name, **children):
+            return {"_name": name, **{child: {"_type": kind, "_value": value} for child, (kind, value) in children.items()}}
+
+        inner = option("inner", act=("choice", ["relu", "gelu"]))
+        reader = SpaceReader(10)
+        reader.read(Node(told({"x": {"_type": "choice", "_value": [
+            option("empty"), option("pool", size=("randint", [2, 6]), rate=("uniform", [0, 1])),
+            option("deep", layer=("choice", [{"_name": "none"}, inner]), even=("qnormal", [0, 1, 1]))]}})))
+        even = reader.domains["x__deep__even"]["weights"]
+        first = even[0] / sum(even)
+        # An option's genotypes, times its weight: the others' parameters have their first values.
+        self.assertEqual(reader.domains["x"]["weights"], [1.0, 1 / 40, float(f"{first / 2:.12g}")])
+        self.assertEqual(reader.domains["x__deep__layer"]["weights"], [1.0, 0.5])
 
     def test_logarithmic_and_normal_types_have_quantiles_and_their_weights(self):
         self.assertEqual(domain_of("qloguniform", [1, 100, 10], 5), {"choice": [1.0, 10.0, 30.0, 60.0], "weights": [2, 1, 1, 1]})

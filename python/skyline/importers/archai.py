@@ -34,6 +34,9 @@ _ALGORITHMS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "successive_halving": ("successive_halving", {"init_num_models": "initial"}),
 }
 _PER_ITERATION = {"mo_bananas": ("num_candidates", 10), "random_search": ("samples_per_iter", 10), "regularized_evolution": ("pareto_sample_size", 40)}
+# What stands in place of a key that is not taken, by algorithm and key.
+_INSTEAD = dict.fromkeys((("successive_halving", key) for key in ("num_iters", "init_budget", "budget_multiplier")),
+                         ", `search.budgets` and `search.reduction` say how long trials are trained")
 
 
 def _loaded(file: pathlib.Path) -> dict[str, Any]:
@@ -132,17 +135,17 @@ class ArchaiSearch:
         for key, ours in keys.items():
             if key in params:
                 self._search[ours] = params[key].whole(0, "a whole number of at least 0")
-        if name != "evolution_pareto" and name != "successive_halving":
+        if name in _PER_ITERATION:
             self._search["trials"] = self._trials(name, params)
+        elif name == "local_search":
+            self._search["trials"] = _DEFAULT_TRIALS
+            self.made.note(f"Archai's local_search ends by num_iters: here by search.trials, {_DEFAULT_TRIALS} of them")
+        lengths = ("num_iters", _PER_ITERATION[name][0]) if name in _PER_ITERATION else ()
         for key in params:
-            if key not in keys and key not in ("num_iters", "samples_per_iter", "save_pareto_model_weights", "clear_evaluated_models"):
-                self.made.note(f"{params[key].path}: not taken")
+            if key not in (*keys, *lengths, "save_pareto_model_weights", "clear_evaluated_models"):
+                self.made.note(f"{params[key].path}: not taken{_INSTEAD.get((name, key), '')}")
 
     def _trials(self, name: str, params: dict[str, Node]) -> int:
-        if name == "local_search":
-            self.made.note(f"num_iters: the length of a search is `trials`, {_DEFAULT_TRIALS}")
-            return _DEFAULT_TRIALS
-
         def whole(key: str, default: int) -> int:
             return params[key].whole(1, "a whole number of at least 1") if key in params else default
 

@@ -6,6 +6,7 @@ import argparse
 import pathlib
 from collections.abc import Sequence
 
+from .._errors import Error
 from ..prep.errors import PrepError
 from . import archai, nni
 from .source import Node, read_tree
@@ -20,7 +21,10 @@ def imported_lines(system: str, words: Sequence[str]) -> list[str]:
     parser.add_argument("--count", type=int, required=True, help="values of a parameter that was continuous")
     parser.add_argument("sources", type=pathlib.Path, nargs="+")
     told = parser.parse_args(words)
-    text, lines = _made(system, told)
+    try:
+        text, lines = _made(system, told)
+    except Error as problem:  # a value that no configuration has
+        raise PrepError(f"{told.sources[0]}: {problem}") from problem
     told.write_to.write_text(text, encoding="utf-8")
     return lines
 

@@ -11,21 +11,30 @@ import shutil
 from ..prep.wording import in_quotes
 from .source import Node
 
-_SINGLE_QUOTED = re.compile(r"\\.|'[^']*'", re.DOTALL)
-_DOUBLE_QUOTED = re.compile(r'"(?:\\.|[^"\\])*"', re.DOTALL)
-_FOR_SHELLS = re.compile(r"&&|\|\||[;&|<>()*?\n]|(?<!\S)[~#]")
+# The parts of a command from left to right: quoted by a backslash or by `'`, quoted by `"`, or syntax of a shell.
+_PART = re.compile(r"""\\.|'[^']*'|"(?P<quoted>(?:\\.|[^"\\])*)"|(?P<syntax>&&|\|\||[;&|<>()*?\n$`]|(?<!\S)[~#])""", re.DOTALL)
+_PART_OF_QUOTED = re.compile(r"\\.|(?P<syntax>[$`])", re.DOTALL)
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.ASCII | re.DOTALL)
 _PYTHON = re.compile(r"python[\d.]*")
 _FLAGS = {"-u", "-O", "-OO", "-B", "-s"}  # options of Python without a value
 
 
+def _shell_syntax(text: str) -> str | None:
+    """Returns the first part of a command that only a shell understands."""
+    for part in _PART.finditer(text):
+        inner = (each["syntax"] for each in _PART_OF_QUOTED.finditer(part["quoted"] or ""))
+        found = part["syntax"] or next(filter(None, inner), None)
+        if found:
+            return found
+    return None
+
+
 def _words(command: Node) -> list[str]:
     """Returns the words of the command, of which a shell would make no other ones."""
     text = command.text("a command").strip()
-    bare = _SINGLE_QUOTED.sub("", text)
-    found = re.search(r"[$`]", bare) or _FOR_SHELLS.search(_DOUBLE_QUOTED.sub("", bare))
+    found = _shell_syntax(text)
     if found:
-        command.refuse(f"{in_quotes(found[0])} needs a shell, and none is started: expected a Python script with its arguments, "
+        command.refuse(f"{in_quotes(found)} needs a shell, and none is started: expected a Python script with its arguments, "
                        "such as python3 trial.py --epochs 3 (variables stand in command.env)")
     try:
         return shlex.split(text)

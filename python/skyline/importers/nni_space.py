@@ -11,11 +11,11 @@ from statistics import NormalDist
 from typing import Any
 
 from ..prep.wording import in_quotes, quoted_list, suggestion
+from .chances import keep_chances
 from .source import Node
 
 _MOST_VALUES = 100_000  # a parameter may have so many
 _MOST_MULTIPLES = 1_000  # all of which are values; of more, some are
-_WHOLE_TYPES = ("randint", "quniform")  # all of their values are listed, unless they are too many
 _PLAIN_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 Domain = dict[str, Any]
 
@@ -51,10 +51,10 @@ def _rounded(value: float, quantum: float) -> float:
     return float(f"{round(value / quantum) * quantum:.12g}")
 
 
-def _listed(values: list[float]) -> Domain:
-    """Returns values, each once, with weights where some came more often."""
+def _listed(values: list[float], **count: int) -> Domain:
+    """Returns values, each once, with weights where some came more often. `count` is there if they stand for more."""
     counts = Counter(values)
-    domain: Domain = {"choice": sorted(counts)}
+    domain: Domain = {"choice": sorted(counts), **count}
     if len(set(counts.values())) > 1:
         domain["weights"] = [counts[value] for value in sorted(counts)]
     return domain
@@ -67,6 +67,7 @@ class SpaceReader:
         self.count = count  # values of a parameter that was continuous
         self.domains: dict[str, Domain] = {}  # values and weights, each parameter's by its name
         self.conditions: list[str] = []
+        self._below: dict[str, dict[Any, list[str]]] = {}  # parameters of each option, by the name of the nested choice
         self.forms: dict[str, Any] = {}  # names that a script has in another form than the parameters (skyline.nni)
         self.sampled: list[str] = []  # parameters with `count` values of more
         self.renamed: list[str] = []
@@ -83,6 +84,7 @@ class SpaceReader:
                 self.forms[name] = form
         if not self.domains:
             space.refuse("has no parameter")
+        keep_chances(self.domains, self._below)
 
     def _add(self, entry: Node, words: list[str], holds: list[str]) -> list[Any]:
         """Adds a parameter, which matters where the conditions hold; returns the form in which a trial gets it."""
@@ -98,9 +100,11 @@ class SpaceReader:
         values = entry.value["_value"]
         form = self._choice(values, name, words, holds) if kind == "choice" else [name]
         if kind != "choice":
-            self.domains[name] = self._of_type[kind](values)
-            if kind not in _WHOLE_TYPES or "count" in self.domains[name]:
+            domain = self.domains[name] = self._of_type[kind](values)
+            if "count" in domain:
                 self.sampled.append(name)
+            if "choice" in domain:
+                domain.pop("count", None)  # only says that there are more values than are listed
         if holds:
             domain = self.domains[name]
             first = _literal((domain.get("choice") or domain["range"])[0])
@@ -142,11 +146,14 @@ class SpaceReader:
                 option.refuse(f"another option has the name {in_quotes(label)}" if label in children else "a name cannot have both kinds of quotes")
             children[label] = {}
         self.domains[name] = {"choice": [*children]}
+        below = self._below[name] = {each: [] for each in children}
         for option in values.value:
             label = option.value["_name"].value
             for child, entry in option.value.items():
                 if child != "_name":
-                    children[label][child] = self._add(entry, [*words, label, child], [*holds, f"${name} == {_literal(label)}"])
+                    form = self._add(entry, [*words, label, child], [*holds, f"${name} == {_literal(label)}"])
+                    children[label][child] = form
+                    below[label].append(form[0])
         return [name, children]
 
     def _once(self, listed: list[Any], name: str) -> list[Any]:
@@ -170,13 +177,17 @@ class SpaceReader:
         low, high, quantum = _bounds(values, "low, high, q")
         if (high - low) / quantum > 1e15:
             values.refuse_as("[low, high, q] with q not so far below their difference")
-        first, last = round(low / quantum), round(high / quantum)
-        step = max(1, math.ceil((last - first) / (self.count - 1))) if last - first >= _MOST_MULTIPLES else 1
-        multiples = [_rounded(number * quantum, quantum) for number in range(first, last + 1, step)]
+        if low == high:
+            return {"choice": [low]}
+        # A multiple is drawn if numbers between the ends are nearer to it than to others.
+        first, last = math.floor(round(low / quantum, 9) - 0.5) + 1, math.ceil(round(high / quantum, 9) + 0.5) - 1
+        is_sampled = last - first >= _MOST_MULTIPLES
+        numbers = [first + place * (last - first) // (self.count - 1) for place in range(self.count)] if is_sampled else range(first, last + 1)
+        multiples = [_rounded(number * quantum, quantum) for number in numbers]
         inside = [min(max(value, low), high) for value in multiples]
-        if inside == multiples and len(inside) > 2 and step == 1:
+        if inside == multiples and len(inside) > 2 and not is_sampled:
             return {"range": [inside[0], inside[-1]], "step": quantum}
-        return _listed(sorted(set(inside)))
+        return _listed(sorted(set(inside)), **({"count": self.count} if is_sampled else {}))
 
     def _loguniform(self, values: Node) -> Domain:
         low, high = _bounds(values, above=0)
@@ -185,25 +196,25 @@ class SpaceReader:
     def _qloguniform(self, values: Node) -> Domain:
         low, high, quantum = _bounds(values, "low, high, q", above=0)
         ratio = math.log(high / low)
-        return _listed([min(max(_rounded(low * math.exp(share * ratio), quantum), low), high) for share in self._shares()])
+        return _listed([min(max(_rounded(low * math.exp(share * ratio), quantum), low), high) for share in self._shares()], count=self.count)
 
     def _normal(self, values: Node) -> Domain:
         quantiles, deviation = self._quantiles(values, "mean, deviation")
         digits = 3 - math.floor(math.log10(deviation))
-        return _listed([round(value, digits) for value in quantiles])
+        return _listed([round(value, digits) for value in quantiles], count=self.count)
 
     def _qnormal(self, values: Node) -> Domain:
         quantiles, _ = self._quantiles(values, "mean, deviation, q")
-        return _listed([_rounded(value, values.plain()[2]) for value in quantiles])
+        return _listed([_rounded(value, values.plain()[2]) for value in quantiles], count=self.count)
 
     def _lognormal(self, values: Node) -> Domain:
         quantiles, deviation = self._quantiles(values, "mean, deviation")
         digits = max(4, 4 - math.floor(math.log10(deviation)))
-        return _listed([float(f"{value:.{digits}g}") for value in self._powers(values, quantiles)])
+        return _listed([float(f"{value:.{digits}g}") for value in self._powers(values, quantiles)], count=self.count)
 
     def _qlognormal(self, values: Node) -> Domain:
         quantiles, _ = self._quantiles(values, "mean, deviation, q")
-        return _listed([_rounded(value, values.plain()[2]) for value in self._powers(values, quantiles)])
+        return _listed([_rounded(value, values.plain()[2]) for value in self._powers(values, quantiles)], count=self.count)
 
     def _quantiles(self, values: Node, names: str) -> tuple[list[float], float]:
         mean, deviation, *quantum = _numbers(values, names)

@@ -28,6 +28,7 @@ _WITHOUT = {
     "NetworkMorphism": "write the networks as a space (docs/spaces.md)",
     "PPO": "write the networks as a space (docs/spaces.md)",
 }
+_MINIMIZING = ("TPE", "Anneal")  # tuners that minimize unless optimize_mode says otherwise; all others maximize
 _MOST_RUNGS = 5
 
 
@@ -49,8 +50,8 @@ class Tuner:
         self.is_batch = False  # whether a trial gets one of listed maps
         self.epochs: int | None = None  # budget of a whole trial, which trials get as TRIAL_BUDGET
         self.notes: list[str] = []
-        if tuner is not None:
-            self._read(tuner)
+        if tuner is None or not self._read(tuner):
+            self.notes.append(f"no `optimize_mode`: NNI's default, {'maximize' if self.maximizes else 'minimize'}")
 
     def search(self, trials: int) -> dict[str, Any]:
         """Returns the section `search`. A search has at least as many trials as budgets, of which the shortest are left out."""
@@ -61,13 +62,13 @@ class Tuner:
         section.pop("reduction", None)
         return {**section, "algorithm": "random"} if section["algorithm"] == "mo_asha" else section
 
-    def _read(self, tuner: Node) -> None:
+    def _read(self, tuner: Node) -> bool:
+        """Returns whether it says what is better."""
         arguments = tuner.find("classArgs")
         given = dict(arguments.entries()) if arguments else {}
         mode = given.pop("optimize_mode", None)
         if mode is not None and mode.value not in ("maximize", "minimize"):
             mode.refuse_as("`maximize` or `minimize`")
-        self.maximizes = mode is None or mode.value == "maximize"
         named = tuner.find("name", "builtinTunerName", "builtinAdvisorName")
         if named is None:
             own = tuner.find("className", "classFileName")
@@ -75,8 +76,11 @@ class Tuner:
             self.reason = f"Tuner {title}, which is code for NNI: a model of the results chooses the trials."
         else:
             self._choose(named, given)
+        if mode is not None:
+            self.maximizes = mode.value == "maximize"
         for name in given:
             self.notes.append(f"{tuner.path}.classArgs.{name}: not taken, {self._section['algorithm']} has options of its own (docs/search.md)")
+        return mode is not None
 
     def _choose(self, named: Node, given: dict[str, Node]) -> None:
         written = named.text("the name of a tuner")
@@ -87,6 +91,7 @@ class Tuner:
             named.refuse(f"unknown tuner {in_quotes(written)}, {suggestion(written, [*_ALGORITHMS])}")
         algorithm, reason = _ALGORITHMS[name]
         self.is_batch = name == "Batch"
+        self.maximizes = name not in _MINIMIZING
         self._section["algorithm"] = algorithm
         self.reason = f"{written}: {reason}."
         seed = given.get("seed")

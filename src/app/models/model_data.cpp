@@ -4,6 +4,7 @@
 #include "skyline/core/error.hpp"
 
 #include "core/config/config_text.hpp"
+#include "core/config/foreign_words.hpp"
 #include "core/text/wording.hpp"
 #include "store/arrays/preparation.hpp"
 
@@ -147,7 +148,7 @@ store::Samples renumbered(const std::string& label, const store::Dataset& datase
     const auto known = std::ranges::find(run.class_names, name);
     if (known == run.class_names.end()) {
       throw UserError(label + ": the run does not know the class `" + name + "`, " +
-                      suggestion(name, run.class_names));
+                      suggestion(name, run.class_names, NamesOf::kUser));
     }
     numbers.push_back(static_cast<std::int32_t>(known - run.class_names.begin()));
   }

@@ -4,6 +4,7 @@
 #include "skyline/core/random.hpp"
 
 #include "core/config/config_text.hpp"
+#include "core/config/foreign_words.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -61,7 +62,7 @@ std::uint32_t choice_in(const space::Parameter& parameter, const GivenValue& val
   std::vector<std::string> known;
   for (const space::Value& one : parameter.values) known.push_back(spelling(one));
   throw UserError("--genotype: " + parameter.name + " is never " + value.text + ", " +
-                  suggestion(value.text, known));
+                  suggestion(value.text, known, NamesOf::kUser));
 }
 
 /// The values that --genotype gives, by parameter.
@@ -80,7 +81,8 @@ GivenChoices read_genotype(const std::vector<space::Parameter>& parameters, cons
     if (parameter == parameters.end()) {
       std::vector<std::string> known;
       for (const space::Parameter& one : parameters) known.push_back(one.name);
-      throw UserError("--genotype: the space has no parameter `" + name + "`, " + suggestion(name, known));
+      throw UserError("--genotype: the space has no parameter `" + name + "`, " +
+                      suggestion(name, known, NamesOf::kUser));
     }
     rest.remove_prefix(equals + 1);
     given[static_cast<std::size_t>(parameter - parameters.begin())] =

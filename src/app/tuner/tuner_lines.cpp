@@ -2,6 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/config/foreign_words.hpp"
 #include "core/text/foreign_text.hpp"
 #include "store/journal/trial_json.hpp"
 
@@ -104,7 +105,7 @@ space::Genotype read_parameters(const Json& object, const space::SearchSpace& sp
   for (const auto& item : object.items()) {
     if (std::ranges::find(names, item.key()) == names.end()) {
       throw UserError("the space has no parameter " + in_quotes(item.key()) + ", " +
-                      suggestion(item.key(), names));
+                      suggestion(item.key(), names, NamesOf::kUser));
     }
   }
   for (const space::Parameter& parameter : space.parameters()) {
@@ -136,7 +137,8 @@ trial::Outcome read_values(const Json& object, const space::SearchSpace& space,
     const auto place = std::ranges::find(names, item.key());
     if (place == names.end() && is_computed(item.key(), space)) continue;
     if (place == names.end())
-      throw UserError("values: no metric " + in_quotes(item.key()) + ", " + suggestion(item.key(), names));
+      throw UserError("values: no metric " + in_quotes(item.key()) + ", " +
+                      suggestion(item.key(), names, NamesOf::kMetrics));
     if (!item.value().is_number())
       throw UserError("values." + item.key() + ": expected a number, got " +
                       in_quotes(text_of(item.value())));

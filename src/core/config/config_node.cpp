@@ -29,7 +29,7 @@ std::string answer_to_value(const ConfigNode& node) {
   if (!node.is_scalar()) return "";
   const std::string& path = node.path();
   const std::string key = path.substr(path.rfind('.') + 1);  // the whole path if there is no dot
-  const std::string answer = foreign_answer(node.as_text(), {key + ":"});
+  const std::string answer = foreign_answer(node.as_text(), {path + ":", key + ":"});
   return answer.empty() ? "" : ", " + answer;
 }
 

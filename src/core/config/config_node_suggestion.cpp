@@ -82,8 +82,15 @@ std::string nearest_word(std::string_view word, const std::vector<std::string>& 
 }
 
 std::string suggestion(std::string_view word, const std::vector<std::string>& candidates) {
+  return suggestion(word, candidates, NamesOf::kProgram);
+}
+
+std::string suggestion(std::string_view word, const std::vector<std::string>& candidates, NamesOf names) {
   constexpr std::size_t kMostShown = 100;
-  if (std::string answer = foreign_answer(word, candidates); !answer.empty()) return answer;
+  if (names != NamesOf::kUser) {
+    const std::string answer = foreign_answer(word, candidates, names == NamesOf::kMetrics ? "metric:" : "");
+    if (!answer.empty()) return answer;
+  }
   const std::string nearest = nearest_word(word, candidates);
   if (!nearest.empty()) return "did you mean " + in_quotes(nearest) + "?";
   if (candidates.empty()) return "none is known here";

@@ -36,14 +36,17 @@ std::string answer_to(std::string_view word, const ForeignWords& entry) {
          std::string(entry.answer) + " here" + addition;
 }
 
-std::string foreign_answer(std::string_view word, const std::vector<std::string>& known) {
+std::string foreign_answer(std::string_view word, const std::vector<std::string>& known,
+                           std::string_view kind) {
   const std::string letters = letters_of(word);
   // A name of the same letters is the nearest word.
   if (letters.empty() || std::ranges::find(known, letters, letters_of) != known.end()) return {};
   for (const ForeignWords& entry : foreign_words()) {
     const std::string_view spelling = spelling_of(letters, entry.words);
     if (spelling.empty()) continue;
-    const auto is_mark = [&](const std::string& name) { return has_word(entry.place.marks, name); };
+    const auto is_mark = [&](const std::string& name) {
+      return has_word(entry.place.marks, std::string(kind) + name);
+    };
     if (std::ranges::any_of(known, is_mark)) return answer_to(spelling, entry);
   }
   return {};

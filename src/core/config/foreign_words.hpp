@@ -10,8 +10,8 @@ namespace skyline {
 /// Where a word is refused: the answer to it holds there alone.
 struct WordPlace {
   std::string_view name;  // shown in docs/configuration.md
-  /// Words with a blank on both sides of each. One of them is known in each such place; `key:` stands for the
-  /// place of that key's value.
+  /// Words with a blank on both sides of each. One of them is known in each such place. `metric:flops` stands
+  /// for a place where this metric is known, `training.device:` for the value of this key.
   std::string_view marks;
 };
 
@@ -31,8 +31,21 @@ std::span<const ForeignWords> foreign_words();
 std::string answer_to(std::string_view word, const ForeignWords& entry);
 
 /// Returns the answer to a word that is refused, or "" if the table has none.
-/// @param known  the words that are known there, or `key:` for the value of a key
-std::string foreign_answer(std::string_view word, const std::vector<std::string>& known);
+/// @param known  the words that are known there, or `training.device:` for the value of a key
+/// @param kind  beginning of the marks of these words, such as `metric:`
+std::string foreign_answer(std::string_view word, const std::vector<std::string>& known,
+                           std::string_view kind = {});
+
+/// Whose names an unknown word is looked for among.
+enum class NamesOf {
+  kProgram,
+  kUser,     // no word of another tool is answered: all candidates may be the user's
+  kMetrics,  // metrics of a run; an answer names one of them
+};
+
+/// Returns the end of an error about an unknown word, as `suggestion` of config_node.hpp does among names of
+/// the program.
+std::string suggestion(std::string_view word, const std::vector<std::string>& candidates, NamesOf names);
 
 /// Returns whether a word is among words that have a blank on both sides of each.
 bool has_word(std::string_view words, std::string_view word);

@@ -9,17 +9,22 @@ constexpr WordPlace kSection{
     "a section", " objectives algorithm time_limit overhead refit accumulate normalization framework "};
 constexpr WordPlace kAnywhere{"a section, an option",
                               " objectives algorithm time_limit overhead refit accumulate normalization "
-                              "framework blocks --help "};
+                              "framework blocks --resume --resolved "};
 constexpr WordPlace kFileOrRun{"the file, `run`", " objectives time_limit "};
-constexpr WordPlace kTop{"the file, `run`, `search`, an option", " objectives time_limit algorithm --help "};
-constexpr WordPlace kOption{"an option", " --help "};
+constexpr WordPlace kTop{"the file, `run`, `search`, an option",
+                         " objectives time_limit algorithm --resume --resolved "};
+constexpr WordPlace kOption{"an option", " --resume --resolved "};
 constexpr WordPlace kEpochs{"an option of `skyline train`", " --epochs "};
 constexpr WordPlace kFinal{"`final`", " refit "};
 constexpr WordPlace kSearch{"`search`", " algorithm "};
 constexpr WordPlace kCommandName{"a command", " doctor "};
 constexpr WordPlace kAlgorithm{"`search.algorithm`", " evolution_pareto "};
-constexpr WordPlace kMetric{"a metric", " validation_accuracy "};
-constexpr WordPlace kCost{"a metric of networks", " flops "};
+constexpr WordPlace kAccuracy{"a metric", " metric:validation_accuracy "};
+constexpr WordPlace kLoss{"a metric", " metric:validation_loss "};
+constexpr WordPlace kLatency{"a metric", " metric:latency_ms "};
+constexpr WordPlace kParameters{"a metric", " metric:parameters "};
+constexpr WordPlace kWeightBytes{"a metric", " metric:weight_bytes "};
+constexpr WordPlace kActivationBytes{"a metric", " metric:peak_activation_bytes "};
 constexpr WordPlace kObjective{"an objective", " maximize "};
 constexpr WordPlace kBetter{"`better` of a metric", " better better: "};
 constexpr WordPlace kSpace{"`space`", " blocks "};
@@ -28,8 +33,9 @@ constexpr WordPlace kLayer{"a layer", " conv2d "};
 constexpr WordPlace kItem{"an item of a network", " merge body network "};
 constexpr WordPlace kTraining{"`training`", " accumulate "};
 constexpr WordPlace kOptimizer{"an optimizer", " learning_rate "};
-constexpr WordPlace kPrecision{"`training`, `training.precision`", " precision precision: "};
-constexpr WordPlace kDevice{"`training`, `command`, their `device`", " device device: "};
+constexpr WordPlace kPrecision{"`training`, `training.precision`", " precision training.precision: "};
+constexpr WordPlace kDevice{"`training`, `command`, their `device`",
+                            " device training.device: command.device: "};
 constexpr WordPlace kAugment{"`training.augment`", " cutout "};
 constexpr WordPlace kCommand{"`command`", " framework "};
 
@@ -109,14 +115,15 @@ constexpr std::array kTable{
                  "they are `objectives: [{maximize: validation_accuracy}, {minimize: flops}]`"},
     ForeignWords{"direction directions goal mode metric name", kObjective, "",
                  "an objective is `objectives: [{maximize: validation_accuracy}]`"},
-    ForeignWords{"val_acc val_accuracy", kMetric, "Archai", "`validation_accuracy`"},
-    ForeignWords{"acc top1 eval_accuracy val_acc_top1", kMetric, "",
+    ForeignWords{"val_acc val_accuracy", kAccuracy, "Archai", "`validation_accuracy`"},
+    ForeignWords{"acc top1 eval_accuracy val_acc_top1", kAccuracy, "",
                  "accuracy on held-out samples is `validation_accuracy` here"},
-    ForeignWords{"val_loss eval_loss", kMetric, "Keras", "`validation_loss`"},
-    ForeignWords{"num_params n_params param_count TotalParameters", kCost, "", "it is `parameters` here"},
-    ForeignWords{"onnx_latency AvgOnnxLatency inference_time", kMetric, "Archai", "`latency_ms`"},
-    ForeignWords{"model_size", kCost, "", "it is `weight_bytes` here, or `parameters`"},
-    ForeignWords{"peak_memory memory", kCost, "", "it is `peak_activation_bytes` here"},
+    ForeignWords{"val_loss eval_loss", kLoss, "Keras", "`validation_loss`"},
+    ForeignWords{"num_params n_params param_count TotalParameters", kParameters, "",
+                 "it is `parameters` here"},
+    ForeignWords{"onnx_latency AvgOnnxLatency inference_time", kLatency, "Archai", "`latency_ms`"},
+    ForeignWords{"model_size", kWeightBytes, "", "it is `weight_bytes` here, or `parameters`"},
+    ForeignWords{"peak_memory memory", kActivationBytes, "", "it is `peak_activation_bytes` here"},
     ForeignWords{"maximize max minimize min", kBetter, "",
                  "the words are `better: higher` and `better: lower`"},
 
@@ -144,6 +151,26 @@ constexpr std::array kTable{
         "for segmentation"},
     ForeignWords{"inputs outputs", kItem, "", "a network has one input and one output"},
 
+    // Trainers of users
+    ForeignWords{"num_epochs n_epochs max_epochs num_train_epochs", kCommand, "",
+                 "the key is `command.epochs`"},
+    ForeignWords{"early_stopping patience", kCommand, "",
+                 "a trainer of yours has it; trials that are far behind are ended by `search.pruning`"},
+    ForeignWords{"gpus devices accelerator strategy", kCommand, "Lightning", "`command.device`",
+                 "of which a rank has one; a trial has several processes by `command.processes`"},
+    ForeignWords{"fsdp deepspeed zero_stage", kCommand, "",
+                 "a trainer of yours has it, in the processes that `command.processes` gives a trial"},
+    ForeignWords{
+        "lr learning_rate momentum weight_decay batch_size minibatch train_batch_size "
+        "per_device_train_batch_size lr_scheduler lr_scheduler_type warmup_steps warmup_ratio max_grad_norm "
+        "gradient_clip_val clipnorm amp fp16 bf16 mixed_precision gradient_accumulation_steps "
+        "accumulate_grad_batches validation_split val_split validation_size num_workers "
+        "dataloader_num_workers pin_memory",
+        kCommand, "",
+        "a trainer of yours reads it: an argument of `command.run`, or one of `space.parameters`"},
+    ForeignWords{"save_steps save_every_n_epochs checkpoint_freq", kCommand, "",
+                 "a trainer of yours saves when it likes, in the folder of its trial"},
+
     // Training
     ForeignWords{"num_epochs n_epochs max_epochs num_train_epochs full_training_epochs", kEpochs, "",
                  "the option is `--epochs`"},
@@ -158,8 +185,6 @@ constexpr std::array kTable{
     ForeignWords{"accumulate_grad_batches", kAnywhere, "Lightning", "`training.accumulate`"},
     ForeignWords{"early_stopping patience", kAnywhere, "Keras", "`training.full.patience`",
                  "and of trials of the search `search.algorithm: mo_asha`"},
-    ForeignWords{"num_epochs n_epochs max_epochs num_train_epochs", kCommand, "",
-                 "the key is `command.epochs`"},
     ForeignWords{"num_epochs n_epochs", kAnywhere, "", "it is `training.epochs`, or `command.epochs`"},
     ForeignWords{"max_epochs", kAnywhere, "Lightning", "`training.epochs`", "or `command.epochs`"},
     ForeignWords{"num_train_epochs", kAnywhere, "Transformers", "`training.epochs`", "or `command.epochs`"},
@@ -167,8 +192,6 @@ constexpr std::array kTable{
     ForeignWords{"full_training_epochs", kAnywhere, "Archai", "`final.epochs`"},
     ForeignWords{"epochs", kTop, "", "it is `training.epochs`, or `command.epochs`"},
     ForeignWords{"lr", kOptimizer, "", "did you mean `learning_rate`?"},
-    ForeignWords{"lr learning_rate momentum weight_decay batch_size minibatch", kCommand, "",
-                 "a trainer of yours reads it: an argument of `command.run`, or one of `space.parameters`"},
     ForeignWords{"lr learning_rate momentum weight_decay", kAnywhere, "",
                  "the optimizer has it, as in `training: {optimizer: {adam: {learning_rate: 0.001}}}`"},
     ForeignWords{"batch_size", kAnywhere, "Keras", "`training.batch`"},
@@ -197,7 +220,7 @@ constexpr std::array kTable{
     ForeignWords{"trialGpuNumber", kAnywhere, "NNI", "`command.processes`", "since a rank has one GPU"},
     ForeignWords{"gpus devices accelerator strategy", kAnywhere, "Lightning", "`training.device`",
                  "of which a rank has one; several ranks train a trial by `training.group.members`"},
-    ForeignWords{"gpu cuda:0", kDevice, "", "it is `training.device: cuda` here"},
+    ForeignWords{"gpu cuda:0", kDevice, "", "it is `device: cuda` here"},
     ForeignWords{"fsdp deepspeed zero_stage", kAnywhere, "Transformers", "`training.group.sharding`"},
     ForeignWords{"world_size nproc_per_node nnodes num_nodes node_rank rank ranks", kAnywhere, "",
                  "ranks are started by `mpirun -np 8 skyline search`"},

@@ -2,6 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/config/foreign_words.hpp"
 #include "core/text/foreign_text.hpp"
 #include "evaluate/process/trainer_variables.hpp"
 
@@ -55,7 +56,7 @@ std::string reason_against(const std::string& name, const PlaceholderNames& name
   std::vector<std::string> known = names.of_trial;
   known.insert(known.end(), names.of_group.begin(), names.of_group.end());
   known.insert(known.end(), names.parameters.begin(), names.parameters.end());
-  return "is unknown, " + suggestion(name, known);
+  return "is unknown, " + suggestion(name, known, NamesOf::kUser);
 }
 
 }  // namespace

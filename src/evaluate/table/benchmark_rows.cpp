@@ -2,6 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/config/foreign_words.hpp"
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
 #include "store/arrays/csv_reader.hpp"
@@ -44,7 +45,7 @@ std::string no_column(const std::string& file, const std::string& name,
       return missing + ": rename " + in_quotes(found) + " to " + in_quotes(name) + ", and others with " +
              in_quotes(prefix) + " likewise";
   }
-  return missing + ", " + suggestion(name, header);
+  return missing + ", " + suggestion(name, header, NamesOf::kUser);
 }
 
 std::vector<std::string> names_of(const std::vector<NumberColumn>& columns) {

@@ -1,4 +1,5 @@
 #include "core/config/config_text.hpp"
+#include "core/config/foreign_words.hpp"
 #include "core/text/foreign_text.hpp"
 #include "space/expressions/expression.hpp"
 #include "space/expressions/expression_text.hpp"
@@ -183,7 +184,7 @@ class ExpressionParser {
     std::vector<std::string> known{"$classes"};
     for (const std::string& name : names_.known()) known.push_back('$' + name);
     names_.count_steps(kStepsOfASuggestion * known.size());
-    fail("unknown parameter " + in_quotes('$' + word) + ", " + suggestion('$' + word, known));
+    fail("unknown parameter " + in_quotes('$' + word) + ", " + suggestion('$' + word, known, NamesOf::kUser));
   }
 
   ExpressionPart number() {
@@ -302,7 +303,7 @@ class ExpressionParser {
                                         [](const Value& value) { return to_text(value); });
     const std::string word = spelling(right.constant);
     const std::string meant = same == parameter.values.end()
-                                  ? suggestion(word, words)
+                                  ? suggestion(word, words, NamesOf::kUser)
                                   : "did you mean " + in_quotes(spelling(*same)) + "?";
     fail(in_quotes('$' + parameter.name) + " is never " + shortened(word) + ", " + meant);
   }

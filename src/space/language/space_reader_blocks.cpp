@@ -2,6 +2,7 @@
 #include "skyline/space/layer_kind.hpp"
 
 #include "core/config/config_text.hpp"
+#include "core/config/foreign_words.hpp"
 #include "core/text/foreign_text.hpp"
 #include "space/language/space_reader.hpp"
 
@@ -82,7 +83,7 @@ void SpaceReader::give_arguments(const std::string& block, const ConfigNode& giv
       if (std::ranges::find(known, entry.key) == known.end()) {
         key_node(given, entry)
             .fail("block " + shortened(block) + " has no argument " + in_quotes(entry.key) + ", " +
-                  suggestion(entry.key, known));
+                  suggestion(entry.key, known, NamesOf::kUser));
       }
       inner.names[entry.key] = {{expression(entry.value, outside).root(), true}, std::nullopt};
     }

@@ -2,6 +2,7 @@
 #include "skyline/space/layer_kind.hpp"
 
 #include "core/config/config_text.hpp"
+#include "core/config/foreign_words.hpp"
 #include "core/text/foreign_text.hpp"
 #include "space/language/space_reader.hpp"
 
@@ -28,7 +29,8 @@ std::vector<TensorReference> SpaceReader::references(const ConfigNode& from, con
       std::vector<std::string> known{"input", "previous"};
       for (const auto& [other, number] : place.outputs) known.push_back(other);
       count_steps(100 * known.size());
-      name.fail("no item before this one has the name " + in_quotes(text) + ", " + suggestion(text, known));
+      name.fail("no item before this one has the name " + in_quotes(text) + ", " +
+                suggestion(text, known, NamesOf::kUser));
     }
   }
   return found;
@@ -85,7 +87,7 @@ class NodeNames {
     const auto found = indices_.find(name.as_text());
     if (found == indices_.end()) {
       name.fail("no earlier node has the name " + in_quotes(name.as_text()) + ", " +
-                suggestion(name.as_text(), names_));
+                suggestion(name.as_text(), names_, NamesOf::kUser));
     }
     read_.insert(found->second);
     return found->second;
