@@ -36,7 +36,7 @@ std::string answer_to(std::string_view word, const ForeignWords& entry);
 std::string foreign_answer(std::string_view word, const std::vector<std::string>& known,
                            std::string_view kind = {});
 
-/// Whose names an unknown word is looked for among.
+/// The owner of the names among which an unknown word is looked for.
 enum class NamesOf {
   kProgram,
   kUser,     // no word of another tool is answered: all candidates may be the user's
