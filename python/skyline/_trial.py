@@ -15,6 +15,7 @@ from typing import Any
 
 from skyline._decisions import Decisions
 
+_MOST_STEPS = 1_000  # of which a trial remembers what it reported
 PARAMETERS_FILE = "parameters.json"  # the name of the file that {parameters} stands for
 
 
@@ -73,8 +74,7 @@ class Trial:
         self._epoch: int | None = None
         self._listens = False
         self._stops = False
-        self._reported_step = -1
-        self._reported_names: set[str] = set()  # names that were reported after the step
+        self._reported: dict[int, set[str]] = {}  # names that were reported of the newest steps
         self.has_result = False
         self.pruned = False  # True once should_stop has ended it because it is far behind others
         self.is_known = True  # False where a module is imported for many trials
@@ -230,7 +230,7 @@ class Trial:
     def _note_decision(self) -> None:
         file = os.environ.get("SKYLINE_DECISION_FILE")
         if file and not self.by_hand and self.rank == 0 and not self.pruned:
-            self.pruned = Decisions(file).stop_after(self._reported_step, self._reported_names, lambda: self._stops)
+            self.pruned = Decisions(file).stop_after(self._reported, lambda: self._stops)
 
     def _note_stop(self, _signal: int, _frame: Any) -> None:
         self._stops = True
@@ -250,11 +250,11 @@ class Trial:
         self._send({"step": given, **values}, f"step {given}", values)
 
     def _note_reported(self, step: int, names: Iterable[str]) -> None:
-        if step > self._reported_step:
-            self._reported_step = step
-            self._reported_names = set()
-        if step == self._reported_step:
-            self._reported_names.update(names)
+        if self._reported and step < next(reversed(self._reported)):
+            return  # the search leaves it out
+        self._reported.setdefault(step, set()).update(names)
+        if len(self._reported) > _MOST_STEPS:
+            del self._reported[next(iter(self._reported))]
 
     def result(self, **metrics: Any) -> None:
         """Reports the result, once, as the last report. Names that are no metrics are left out, as the search's log says.

@@ -10,6 +10,7 @@ import unittest
 from package_case import PROGRAM, SOURCE, TIMEOUT_S, PackageCase
 
 import skyline
+from skyline._decisions import Decisions
 
 TRAINER = """
 import json, sys
@@ -183,6 +184,23 @@ class Trainer(PackageCase):
                          [(0.5, "ok", 0.5), (0.6, "ok", 0.6), (0.7, "ok", 0.7), (0.1, "pruned", 0.2), (0.2, "pruned", 0.4), (0.8, "ok", 0.8)])
         self.assertEqual((self.facts(run.log(3)), run.status["pruned"]), ([2], 2))
         self.assertEqual([row["lr"] for row in run.front_rows], [0.8])
+
+    def test_a_trainer_that_asks_after_a_later_step_waits_for_the_decision_about_an_earlier_one(self):
+        file = self.folder / "late.jsonl"
+        text = ('{"at": [1, 3], "of": ["score"]}\n', '{"step": 1, "stop": true}\n')
+        file.write_text(text[0])
+        asked = []
+
+        def is_interrupted():
+            asked.append(True)
+            if len(asked) == 3:
+                file.write_text("".join(text))
+            return False
+
+        self.assertTrue(Decisions(str(file)).stop_after({1: {"score"}, 2: {"score", "other"}}, is_interrupted))
+        self.assertEqual(len(asked), 3)
+        file.write_text(text[0] + '{"step": 3, "stop": false}\n')
+        self.assertFalse(Decisions(str(file)).stop_after({1: {"score"}, 3: {"score"}, 4: {"score"}}, lambda: False))
 
 
 if __name__ == "__main__":

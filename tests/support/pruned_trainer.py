@@ -30,7 +30,7 @@ def is_told_to_stop(epoch):
         lines = [json.loads(line) for line in pathlib.Path(file).read_text().split("\n")[:-1]]
         if any(line["stop"] for line in lines[1:]):
             return True
-        if lines and (epoch not in lines[0]["at"] or any(line["step"] >= epoch for line in lines[1:])):
+        if lines and all(lines[-1].get("step", 0) >= step for step in lines[0]["at"] if step <= epoch):
             return False
         time.sleep(0.002)
     return False
