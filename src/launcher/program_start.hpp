@@ -20,7 +20,7 @@ struct StartProblem {
 struct StartedProgram {
   pid_t id = 0;      // 0 if nothing was started
   int output = -1;   // its stdout and stderr
-  int problem = -1;  // gives a StartProblem, or ends when the program runs
+  int problem = -1;  // pipe with a StartProblem if the start failed; at its end once the program runs
 };
 
 /// Forks and starts the program in a session of its own, with its limits, the default signals and only the

@@ -128,9 +128,9 @@ class CandidatePool {
   bool is_directed_ = false;  // samples have failed so often that only few more are tried
   std::optional<std::vector<FeasibleGenotype>> feasible_;  // all valid genotypes, once the space was
                                                            // enumerated
-  std::optional<space::GenotypeWalk> walk_;                // begun once draws find nothing in a large space
-  std::vector<WalkedGenotype> walked_;                     // valid genotypes that it met
-  std::size_t attempts_since_new_ = 0;                     // attempts of the last draw
+  std::optional<space::GenotypeWalk> walk_;  // begun when draws find no new candidate in a large space
+  std::vector<WalkedGenotype> walked_;       // valid genotypes that it met
+  std::size_t attempts_since_new_ = 0;       // attempts of the last draw
 };
 
 /// Returns the finish reason of a search that proposed every valid architecture of its space.

@@ -74,7 +74,7 @@ struct ConfigSections {
   std::optional<engine::CheckpointOptions> checkpoint = engine::CheckpointOptions{};
 };
 
-/// Returns whether the evaluator's metrics are those that its section declares.
+/// Returns whether the evaluator has no metrics of its own, but those that its section declares.
 bool declares_metrics(const evaluate::EvaluatorKind& evaluator);
 /// Returns the metrics that other evaluators measure in the search.
 std::vector<std::string> measured_metrics();

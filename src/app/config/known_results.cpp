@@ -73,7 +73,7 @@ std::vector<evaluate::NumberColumn> columns_of(const objective::ObjectiveSet& ob
   return columns;
 }
 
-/// A row with all that is needed.
+/// A row of a table that lacks none of the values that the search needs.
 struct KnownRow {
   std::shared_ptr<const space::Architecture> architecture;
   std::vector<double> values;  // indexed by metric; NaN for metrics that are not needed

@@ -46,11 +46,11 @@ class GroupHub {
   /// Returns whether a group may have members on several ranks.
   bool spans_ranks() const { return mailbox_ != nullptr; }
 
-  /// Joins a group. Not collective, and never waits: in their first operation, members wait for members of
-  /// other ranks without a limit.
-  /// @param place  has this rank as one of its ranks; groups of one rank come one after the other
+  /// Joins a group. Not collective, and returns at once. A member's first operation waits, without a limit,
+  /// for the members on other ranks.
+  /// @param place  contains this rank, which leaves one group before it joins the next
   /// @return       the views of this rank's members, in order; use each on its own thread
-  /// @throws UserError if it has several ranks and may not
+  /// @throws UserError if the group has several ranks, and groups of this job cannot (spans_ranks)
   std::vector<std::unique_ptr<trial::TrialGroup>> join(const GroupPlace& place);
 
   /// Tells the other ranks of the active group once a second that this one runs. The rank's main thread calls
@@ -77,7 +77,7 @@ class GroupHub {
   // Functions for the active group.
   /// Looks for a message and hands it to its group; returns whether there was one. Never waits.
   bool poll();
-  /// Returns an empty message to fill.
+  /// Returns a message of `size` bytes for the caller to fill.
   std::shared_ptr<comm::Buffer> acquire(std::size_t size) { return mailbox_->acquire(size); }
   void send(int rank, std::shared_ptr<const comm::Buffer> message) {
     mailbox_->send(std::move(message), rank);

@@ -13,7 +13,7 @@ namespace skyline::evaluate {
 /// A column of numbers, and what its numbers must be.
 struct NumberColumn {
   std::string name;
-  double times = 1;         // largest factor that a metric gives them
+  double times = 1;         // largest factor by which a metric multiplies its numbers
   bool is_seconds = false;  // then they are above 0
   bool may_lack = false;    // then it is left out unless one column alone has the name, and no parameter's
 };

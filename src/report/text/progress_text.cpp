@@ -14,7 +14,8 @@ namespace skyline::report {
 namespace {
 
 constexpr std::string_view kSeparator = " · ";
-constexpr std::size_t kMostOfCommit = 150;  // characters of a commit's line, where parameters can be left out
+constexpr std::size_t kMostOfCommit =
+    150;  // characters of a commit's line; parameters are left out to keep to it
 constexpr std::size_t kLeastOfParameters = 20;  // characters that remain for them
 
 /// Returns "validation_accuracy=0.9712 flops=1.2M " for a commit's line: the objectives, and in full

@@ -13,8 +13,9 @@ namespace skyline::report {
 /// @param columns  at which the lines of the last commits are cut
 /// @throws UserError if RUN is no run folder
 std::string status_text(const store::RunPaths& paths, std::size_t columns = std::string::npos);
-/// Returns the state as one line of JSON: status.json, and `run`, `running`, `host`, `process`, `journal`
-/// (its trials), `training` (what each slot trains) and `front_trials`. @param front  text of front_json
+/// Returns the state as one line of JSON: the members of status.json, and `run`, `running`, `host`,
+/// `process`, `journal` (its trials), `training` (what each slot trains) and `front_trials`. @param front
+/// text of front_json
 std::string status_json(const store::RunPaths& paths, const std::string& front);
 /// Returns the progress in one line, with the trials that are being trained.
 std::string status_line(const store::RunPaths& paths);

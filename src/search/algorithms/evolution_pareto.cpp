@@ -86,7 +86,7 @@ class EvolutionPareto final : public Searcher {
   VariationOperators variation_;
   Generation generation_;
   Generation draft_;                    // the next generation
-  std::deque<OffspringBatch> batches_;  // batches of it that are not done
+  std::deque<OffspringBatch> batches_;  // batches of the next generation whose offspring are not all made
   bool restarts_ = false;               // the draft starts the search again
   bool thinks_ = false;            // it thinks about the draft or, in the steady state, about the next child
   std::size_t last_attempt_ = 0;   // last attempt of this ask, as counted by the pool

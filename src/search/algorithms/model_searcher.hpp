@@ -164,7 +164,8 @@ class ModelSearcher : public Searcher {
       false;                     // the next proposal that was recorded is one, and results are missing
   bool ends_batch_ = false;      // nothing is left for the rest of the batch, by the results when it began
   std::deque<Checked> checked_;  // the newest ones
-  // While there is a thought, its thread reads the next two, and it alone uses what follows them.
+  // While the searcher thinks, its thread reads the next two members, which nobody changes then, and it alone
+  // uses the members after them.
   std::size_t made_ = 0;      // number of proposals that were handed out or accepted
   std::size_t known_ = 0;     // number of results when the present batch began
   std::size_t in_rungs_ = 0;  // number of results that the rungs have: those, once the batch began

@@ -54,7 +54,7 @@ bool is_of_live_process(std::string_view rest) {
   return process_start_ticks(static_cast<pid_t>(process)) == ticks;
 }
 
-/// Returns the folder for temporary ones. @throws FaultError if it is not there
+/// Returns the folder in which temporary folders of attempts are made. @throws FaultError if it is not there
 fs::path checked_temporary_root() {
   fs::path root = temporary_root();
   std::error_code failure;

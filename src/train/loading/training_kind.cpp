@@ -23,7 +23,8 @@
 namespace skyline::train {
 namespace {
 
-/// Prints a warning once. The search may try hundreds of values of a key with the same doubt.
+/// Prints a warning if this process has not printed the same one. Hundreds of searched values of a key may
+/// cause one.
 void warn_once(const std::string& doubt) {
   static std::mutex mutex;
   static std::set<std::string> told;
