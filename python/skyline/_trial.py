@@ -15,7 +15,7 @@ from typing import Any
 
 from skyline._decisions import Decisions
 
-_MOST_STEPS = 1_000  # of which a trial remembers what it reported
+_MOST_STEPS = 1_000  # newest steps whose reported names a trial remembers
 PARAMETERS_FILE = "parameters.json"  # the name of the file that {parameters} stands for
 
 
