@@ -16,8 +16,8 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, Union
 from ._config import yaml_text
 from ._errors import Error
 from ._program import child_environment, error_of, find_program
-from ._search import configuration
-from ._space import Domain
+from ._search import COSTS, EVALUATORS, configuration
+from ._space import Domain, space_section
 
 if TYPE_CHECKING:
     import optuna
@@ -35,6 +35,27 @@ class Proposal(NamedTuple):
 
     number: int
     parameters: dict[str, Any]
+
+
+def _trainer(space: Mapping[str, Any], objectives: Sequence[Mapping[str, Any]], metrics: Mapping[str, Mapping[str, Any]],
+             sections: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """Returns the program of a section `command`: None where no metric is told, or a section of the caller's has the metrics."""
+    if "command" in sections:
+        return _TRAINER  # of which the caller gives further keys
+    if EVALUATORS & sections.keys():
+        return None
+    computed = {name for name, described in metrics.items() if "is" in described}
+    if "network" in space_section(space):
+        computed |= set(COSTS)
+    named = [each[sense] for each in objectives for sense in ("maximize", "minimize") if sense in each]
+    return _TRAINER if {*named, *metrics} - computed else None
+
+
+def _most_trials(sections: Mapping[str, Any]) -> int | None:
+    """Returns the length of the search; None where the caller gives it, or names another algorithm, which may have no such key."""
+    search = sections.get("search", {})
+    is_open = isinstance(search, Mapping) and "trials" not in search and search.get("algorithm", "skyline") == "skyline"
+    return _MOST_TRIALS if is_open else None
 
 
 def _wait(process: subprocess.Popen[str]) -> None:
@@ -63,7 +84,8 @@ class Sampler:
     constraints  bounds of metrics, such as [{"size": [0, 1e6]}]
     metrics      what else is known of metrics, such as {"accuracy": {"range": [0, 1]}}
     seed         of all random draws; 1 unless given
-    sections     further sections of the configuration, such as search={"algorithm": "nsga2"}
+    sections     further sections of the configuration, such as search={"algorithm": "nsga2", "trials": 500}; `trials` is a million
+                 for `skyline`, and the default of any other algorithm, unless given
 
     Raises Error with the program's own line for what is wrong. The program `skyline sampler` runs until `close`, or the end of a
     `with`, or of this process. Threads may share a sampler.
@@ -75,7 +97,8 @@ class Sampler:
         for each in objectives:
             if not isinstance(each, Mapping) or not each.keys() & {"maximize", "minimize"}:
                 raise Error(f'objectives: expected a list such as [{{"maximize": "accuracy"}}], got {each!r} in it')
-        chosen = configuration(space, _TRAINER, [dict(each) for each in objectives], None, _MOST_TRIALS, metrics or {}, sections)
+        chosen = configuration(space, _trainer(space, objectives, metrics or {}, sections),
+                               [dict(each) for each in objectives], None, _most_trials(sections), metrics or {}, sections)
         if constraints:
             chosen["constraints"] = list(constraints)
         if seed is not None:

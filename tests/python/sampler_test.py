@@ -87,6 +87,36 @@ class Sampler(PackageCase):
         with self.assertRaisesRegex(skyline.Error, "^tell: expected values by name, of no metric, got 3.0"):
             sampler.tell(sampler.ask()[0].number, 3.0)
 
+    def test_it_needs_no_metric_that_is_told(self):
+        space = {"a": [1, 2, 3], "b": [1, 2]}
+        product = {"x": {"is": "$a * $b"}}
+        for more in ({"metrics": product}, {"computed": {"metrics": product}}, {"metrics": product, "constraints": [{"x": [2, 4]}]}):
+            with self.subTest(more):
+                sampler = self.sampler(space, [{"maximize": "x"}], **more)
+                trials = sampler.ask(20)
+                self.assertEqual(len(trials), 4 if "constraints" in more else 6)
+                for number, _ in trials:
+                    sampler.tell(number, {})
+                self.assertEqual((sampler.ask(), sampler.done), ([], True))
+        network = {"parameters": {"width": [8, 16]}, "network": ["flatten", {"linear": {"features": "$width"}}, {"linear": {"features": "$classes"}}]}
+        self.assertEqual(len(self.sampler(network, [{"minimize": "flops"}], data={"shape": [1, 8, 8], "classes": 10}).ask(9)), 2)
+
+    def test_algorithms_have_lengths_of_their_own(self):
+        space = {"width": [16, 32, 64], "rate": [0.1, 0.2]}
+        for search, most in (({"algorithm": "random", "trials": 3}, 3), ({"trials": 2}, 2), ({"algorithm": "skyline", "trials": 4}, 4),
+                             ({"algorithm": "nsga2"}, 6), ({"algorithm": "evolution_pareto", "iterations": 2, "initial": 3}, 6), ({}, 6)):
+            with self.subTest(search):
+                sampler = self.sampler(space, search=search)
+                asked = 0
+                for _ in range(most):
+                    for number, parameters in sampler.ask(9):
+                        asked += 1
+                        sampler.tell(number, {"score": parameters["rate"], "size": parameters["width"]})
+                self.assertLessEqual(asked, most)
+                self.assertGreater(asked, 0)
+                if "trials" in search:
+                    self.assertEqual((asked, sampler.done), (most, True))
+
     def test_costs_of_networks_need_no_values(self):
         network = ["flatten", {"linear": {"features": "$width"}}, {"linear": {"features": "$classes"}}]
         sampler = self.sampler({"parameters": {"width": {"choice": [8, 16, 32]}}, "network": network}, [{"maximize": "accuracy"}, {"minimize": "flops"}],
