@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import operator
 import os
 import re
 import subprocess
@@ -56,6 +57,24 @@ def _most_trials(sections: Mapping[str, Any]) -> int | None:
     search = sections.get("search", {})
     is_open = isinstance(search, Mapping) and "trials" not in search and search.get("algorithm", "skyline") == "skyline"
     return _MOST_TRIALS if is_open else None
+
+
+def _whole(value: Any) -> int | None:
+    """Returns a whole number, also one of NumPy; None for anything else."""
+    try:
+        return None if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        return None
+
+
+def _number(metric: str, value: Any) -> float:
+    """Returns a value that is told of a metric: NaN for None, and infinity for what no fraction can be."""
+    try:
+        return math.nan if value is None else float(value)
+    except OverflowError:
+        return math.inf
+    except (TypeError, ValueError, RuntimeError) as problem:  # of torch, for several numbers
+        raise Error(f"tell: {metric}: expected a number or None, got {value!r}") from problem
 
 
 def _wait(process: subprocess.Popen[str]) -> None:
@@ -122,10 +141,11 @@ class Sampler:
 
     def ask(self, n: int = 1) -> list[Proposal]:
         """Returns the next trials: fewer where there are no more, which `done` then says, or an algorithm waits for results."""
-        if not 1 <= n <= _MOST_ASKED:
-            raise Error(f"ask: expected a number of trials from 1 to {_MOST_ASKED}, got {n}")
+        count = _whole(n)
+        if count is None or not 1 <= count <= _MOST_ASKED:
+            raise Error(f"ask: expected a number of trials from 1 to {_MOST_ASKED}, got {n!r}")
         with self._lock:
-            self._write({"ask": n})
+            self._write({"ask": count})
             answer = json.loads(self._read())
             self.done = answer.get("done", False)
             first = len(self._results)
@@ -136,15 +156,16 @@ class Sampler:
         """Tells the result of a trial, by its number, or of other parameters that somebody has tried, by name.
 
         `values` are those of the metrics of objectives and constraints, or a number where there is one. Metrics that are known
-        before a training, such as {"params": {"is": "$a * $b"}}, need none. None is a failure, and so is a value that is not finite.
+        before a training, such as {"params": {"is": "$a * $b"}}, need none. None is a failure, and so is a value that is None or not
+        finite. An algorithm that takes no results of other parameters has the next `ask` raise Error, and the sampler has ended.
         """
         with self._lock:
-            told: dict[str, Any] = {"trial": self._checked(trial)} if isinstance(trial, int) else {"parameters": self._in_space(trial)}
+            told: dict[str, Any] = {"parameters": self._in_space(trial)} if isinstance(trial, Mapping) else {"trial": self._checked(trial)}
             found = self._values(values)
             told.update({"failed": "told as failed"} if found is None else {"values": found})
             self._write({"tell": told})
-            if isinstance(trial, int):
-                self._results[trial] = True
+            if "trial" in told:
+                self._results[told["trial"]] = True
             else:
                 self._results.append(True)
 
@@ -158,7 +179,10 @@ class Sampler:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _checked(self, number: int) -> int:
+    def _checked(self, trial: Any) -> int:
+        number = _whole(trial)
+        if number is None:
+            raise Error(f"tell: expected the number of a trial, or parameters by name, got {trial!r}")
         if not 0 <= number < len(self._results):
             raise Error(f"tell: trial {number} was not proposed")
         if self._results[number]:
@@ -183,7 +207,7 @@ class Sampler:
         for name in self._needed:
             if name not in values:
                 raise Error(f"tell: lacks a value of {name}")
-        found = {name: float(values[name]) for name in self._needed}
+        found = {name: _number(name, values[name]) for name in self._needed}
         return found if all(map(math.isfinite, found.values())) else None
 
     def _write(self, message: Mapping[str, Any]) -> None:

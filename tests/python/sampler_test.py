@@ -132,9 +132,15 @@ class Sampler(PackageCase):
         (number, parameters), = sampler.ask()
         for trial, values, said in ((5, None, "trial 5 was not proposed"), (number, {"score": 1}, "lacks a value of size"),
                                     (number, 3.0, "expected values by name, of score, size, got 3.0"),
+                                    (0.0, None, "expected the number of a trial, or parameters by name, got 0.0"), ("0", None, ".*got '0'"),
+                                    (True, None, ".*got True"), (None, None, ".*got None"), (number, {"score": "high", "size": 1}, "score: .*got 'high'"),
+                                    (number, {"score": [1], "size": 1}, "score: expected a number or None, got"),
                                     ({"lr": 0.1}, None, "expected values of lr, depth, got lr"), ({"lr": 0.3, "depth": 1}, None, "lr: 0.3 is none of its values")):
             with self.subTest(said), self.assertRaisesRegex(skyline.Error, f"^tell: {said}"):
                 sampler.tell(trial, values)
+        for count in (1.5, 1.0, "1", True, None, 0, 10_001):
+            with self.subTest(count), self.assertRaisesRegex(skyline.Error, "^ask: expected a number of trials from 1 to 10000, got "):
+                sampler.ask(count)
         sampler.tell(number, {"score": 1, "size": 2, "more": 3})
         with self.assertRaisesRegex(skyline.Error, "^tell: trial 0 has a result already"):
             sampler.tell(number, None)
@@ -155,6 +161,13 @@ class Sampler(PackageCase):
         sampler.tell({"lr": 0.1, "depth": 1}, None)
         with self.assertRaisesRegex(skyline.Error, "sampler: line 1 of its input: `algorithm: random` takes no results of trials that it has not proposed"):
             sampler.ask()
+
+    def test_values_that_are_no_finite_numbers_are_failures(self):
+        sampler = self.sampler()
+        for value in (None, float("nan"), float("inf"), 10 ** 400):
+            (number, parameters), = sampler.ask()
+            sampler.tell(number, {"score": value, "size": 1})
+        self.assertEqual(len(sampler.ask()), 1)
 
     def test_it_ends_with_its_sampler(self):
         with self.sampler() as sampler:
