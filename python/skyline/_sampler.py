@@ -124,10 +124,10 @@ class Sampler:
             chosen["run"] = {**chosen.get("run", {}), "seed": seed}
         self._lock = threading.Lock()
         self._results: list[bool] = []  # whether the trial of a number has its result
-        self._errors = tempfile.TemporaryFile()
         with tempfile.NamedTemporaryFile("w", prefix="skyline-sampler-", suffix=".yaml", encoding="utf-8") as file:
             file.write(yaml_text(chosen))
             file.flush()
+            self._errors = tempfile.TemporaryFile()
             self._process = subprocess.Popen([find_program(program), "sampler", file.name], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                              stderr=self._errors, text=True, encoding="utf-8", env=child_environment(),
                                              start_new_session=True)  # Ctrl-C is for this process

@@ -1,6 +1,7 @@
 """The search as a library: `skyline.Sampler`."""
 
 import json
+import math
 import subprocess
 import unittest
 
@@ -164,10 +165,22 @@ class Sampler(PackageCase):
 
     def test_values_that_are_no_finite_numbers_are_failures(self):
         sampler = self.sampler()
-        for value in (None, float("nan"), float("inf"), 10 ** 400):
+        for value in (None, math.nan, math.inf, 10 ** 400):
             (number, parameters), = sampler.ask()
             sampler.tell(number, {"score": value, "size": 1})
         self.assertEqual(len(sampler.ask()), 1)
+
+    def test_bounds_may_be_open(self):
+        metrics = {"score": {"range": [0, math.inf]}, "area": {"is": "$lr * $depth"}}
+        sampler = self.sampler(metrics=metrics, constraints=[{"size": [-math.inf, 5]}, {"area": [0.8, math.inf]}])
+        trials = sampler.ask(12)
+        self.assertEqual(sorted((each.parameters["lr"], each.parameters["depth"]) for each in trials), [(0.2, 4), (0.4, 2), (0.4, 3), (0.4, 4)])
+        with self.assertRaisesRegex(skyline.Error, r"constraints\[0\].size\[0\]: expected a number, a text, a list or a dictionary, got nan"):
+            self.sampler(constraints=[{"size": [math.nan, 5]}])
+        with self.assertRaisesRegex(skyline.Error, "space: lr: a value is a finite number, .* got inf"):
+            self.sampler({"lr": [0.1, math.inf]})
+        with self.assertRaisesRegex(skyline.Error, "search.trials: expected a whole number from 1 to 1000000, got .inf"):
+            self.sampler(search={"trials": math.inf})
 
     def test_it_ends_with_its_sampler(self):
         with self.sampler() as sampler:
