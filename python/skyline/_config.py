@@ -32,7 +32,7 @@ def flow(value: Any, path: str) -> str:
     if isinstance(value, (str, os.PathLike)):
         return _word(os.fspath(value))
     try:
-        number = value.item() if hasattr(value, "item") else value  # of NumPy, or a plain one
+        number = value.item() if hasattr(value, "item") else value  # a number of NumPy, or a plain one
         if isinstance(number, float) and math.isinf(number):  # an open bound; the program refuses it elsewhere
             return ".inf" if number > 0 else "-.inf"
         return json.dumps(number, allow_nan=False)

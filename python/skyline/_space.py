@@ -37,7 +37,7 @@ def range(low: float, high: float, step: float | None = None, *, count: int | No
 def _check_values(name: str, values: Sequence[Any]) -> None:
     """Refuses a value that a function would get as something else, or not at all."""
     for value in values:
-        plain = value.item() if getattr(value, "ndim", None) == 0 else value  # of NumPy
+        plain = value.item() if getattr(value, "ndim", None) == 0 else value  # a number of NumPy
         is_value = plain is None or isinstance(plain, (bool, int, float, str, os.PathLike))
         is_infinite = isinstance(plain, float) and math.isinf(plain)
         if isinstance(value, enum.Enum) or not is_value or is_infinite:
