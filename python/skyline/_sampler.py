@@ -42,12 +42,11 @@ def _trainer(space: Mapping[str, Any], objectives: Sequence[Mapping[str, Any]], 
              sections: Mapping[str, Any]) -> tuple[str, ...] | None:
     """Returns the program of a section `command`: None where no metric is told, or a section of the caller's has the metrics."""
     if "command" in sections:
-        return _TRAINER  # of which the caller gives further keys
+        return _TRAINER  # the caller gives further keys
     if EVALUATORS & sections.keys():
         return None
     computed = {name for name, described in metrics.items() if "is" in described}
-    if "network" in space_section(space):
-        computed |= set(COSTS)
+    computed.update(COSTS if "network" in space_section(space) else ())
     named = [each[sense] for each in objectives for sense in ("maximize", "minimize") if sense in each]
     return _TRAINER if {*named, *metrics} - computed else None
 
@@ -73,7 +72,7 @@ def _number(metric: str, value: Any) -> float:
         return math.nan if value is None else float(value)
     except OverflowError:
         return math.inf
-    except (TypeError, ValueError, RuntimeError) as problem:  # of torch, for several numbers
+    except (TypeError, ValueError, RuntimeError) as problem:  # torch raises the last for several numbers
         raise Error(f"tell: {metric}: expected a number or None, got {value!r}") from problem
 
 
@@ -192,10 +191,11 @@ class Sampler:
     def _in_space(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
         if parameters.keys() != self.space.keys():
             raise Error(f"tell: expected values of {', '.join(self.space)}, got {', '.join(map(str, parameters)) or 'none'}")
-        for name, value in parameters.items():
-            if value not in self.space[name]:
+        plain = {name: value.item() if hasattr(value, "item") else value for name, value in parameters.items()}
+        for name, value in plain.items():
+            if not any(value == each and isinstance(value, bool) == isinstance(each, bool) for each in self.space[name]):
                 raise Error(f"tell: {name}: {value!r} is none of its values")
-        return {name: value.item() if hasattr(value, "item") else value for name, value in parameters.items()}
+        return plain
 
     def _values(self, values: Values) -> dict[str, float] | None:
         if values is None:

@@ -136,7 +136,8 @@ class Sampler(PackageCase):
                                     (0.0, None, "expected the number of a trial, or parameters by name, got 0.0"), ("0", None, ".*got '0'"),
                                     (True, None, ".*got True"), (None, None, ".*got None"), (number, {"score": "high", "size": 1}, "score: .*got 'high'"),
                                     (number, {"score": [1], "size": 1}, "score: expected a number or None, got"),
-                                    ({"lr": 0.1}, None, "expected values of lr, depth, got lr"), ({"lr": 0.3, "depth": 1}, None, "lr: 0.3 is none of its values")):
+                                    ({"lr": 0.1}, None, "expected values of lr, depth, got lr"), ({"lr": 0.3, "depth": 1}, None, "lr: 0.3 is none of its values"),
+                                    ({"lr": 0.1, "depth": True}, None, "depth: True is none of its values")):
             with self.subTest(said), self.assertRaisesRegex(skyline.Error, f"^tell: {said}"):
                 sampler.tell(trial, values)
         for count in (1.5, 1.0, "1", True, None, 0, 10_001):
