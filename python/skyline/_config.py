@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 from collections.abc import Mapping
@@ -31,7 +32,10 @@ def flow(value: Any, path: str) -> str:
     if isinstance(value, (str, os.PathLike)):
         return _word(os.fspath(value))
     try:
-        return json.dumps(value.item() if hasattr(value, "item") else value, allow_nan=False)  # a number of NumPy, or a plain one
+        number = value.item() if hasattr(value, "item") else value  # a number of NumPy, or a plain one
+        if isinstance(number, float) and math.isinf(number):  # an open bound; the program refuses it elsewhere
+            return ".inf" if number > 0 else "-.inf"
+        return json.dumps(number, allow_nan=False)
     except (TypeError, ValueError, RuntimeError) as problem:
         raise Error(f"{path}: expected a number, a text, a list or a dictionary, got {value!r}") from problem
 

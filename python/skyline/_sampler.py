@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import operator
 import os
 import re
 import subprocess
@@ -16,8 +17,8 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, Union
 from ._config import yaml_text
 from ._errors import Error
 from ._program import child_environment, error_of, find_program
-from ._search import configuration
-from ._space import Domain
+from ._search import COSTS, EVALUATORS, configuration
+from ._space import Domain, space_section
 
 if TYPE_CHECKING:
     import optuna
@@ -35,6 +36,44 @@ class Proposal(NamedTuple):
 
     number: int
     parameters: dict[str, Any]
+
+
+def _trainer(space: Mapping[str, Any], objectives: Sequence[Mapping[str, Any]], metrics: Mapping[str, Mapping[str, Any]],
+             sections: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """Returns the program of a section `command`: None where no metric is told, or a section of the caller's has the metrics."""
+    if "command" in sections:
+        return _TRAINER  # the caller gives further keys
+    if EVALUATORS & sections.keys():
+        return None
+    computed = {name for name, described in metrics.items() if "is" in described}
+    computed.update(COSTS if "network" in space_section(space) else ())
+    named = [each[sense] for each in objectives for sense in ("maximize", "minimize") if sense in each]
+    return _TRAINER if {*named, *metrics} - computed else None
+
+
+def _most_trials(sections: Mapping[str, Any]) -> int | None:
+    """Returns the length of the search; None where the caller gives it, or names another algorithm, which may have no such key."""
+    search = sections.get("search", {})
+    is_open = isinstance(search, Mapping) and "trials" not in search and search.get("algorithm", "skyline") == "skyline"
+    return _MOST_TRIALS if is_open else None
+
+
+def _whole(value: Any) -> int | None:
+    """Returns a whole number, also one of NumPy; None for anything else."""
+    try:
+        return None if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        return None
+
+
+def _number(metric: str, value: Any) -> float:
+    """Returns a value that is told of a metric: NaN for None, and infinity for what no fraction can be."""
+    try:
+        return math.nan if value is None else float(value)
+    except OverflowError:
+        return math.inf
+    except (TypeError, ValueError, RuntimeError) as problem:  # torch raises the last for several numbers
+        raise Error(f"tell: {metric}: expected a number or None, got {value!r}") from problem
 
 
 def _wait(process: subprocess.Popen[str]) -> None:
@@ -63,7 +102,8 @@ class Sampler:
     constraints  bounds of metrics, such as [{"size": [0, 1e6]}]
     metrics      what else is known of metrics, such as {"accuracy": {"range": [0, 1]}}
     seed         of all random draws; 1 unless given
-    sections     further sections of the configuration, such as search={"algorithm": "nsga2"}
+    sections     further sections of the configuration, such as search={"algorithm": "nsga2", "trials": 500}; `trials` is a million
+                 for `skyline`, and the default of any other algorithm, unless given
 
     Raises Error with the program's own line for what is wrong. The program `skyline sampler` runs until `close`, or the end of a
     `with`, or of this process. Threads may share a sampler.
@@ -75,17 +115,18 @@ class Sampler:
         for each in objectives:
             if not isinstance(each, Mapping) or not each.keys() & {"maximize", "minimize"}:
                 raise Error(f'objectives: expected a list such as [{{"maximize": "accuracy"}}], got {each!r} in it')
-        chosen = configuration(space, _TRAINER, [dict(each) for each in objectives], None, _MOST_TRIALS, metrics or {}, sections)
+        chosen = configuration(space, _trainer(space, objectives, metrics or {}, sections),
+                               [dict(each) for each in objectives], None, _most_trials(sections), metrics or {}, sections)
         if constraints:
             chosen["constraints"] = list(constraints)
         if seed is not None:
             chosen["run"] = {**chosen.get("run", {}), "seed": seed}
         self._lock = threading.Lock()
         self._results: list[bool] = []  # whether the trial of a number has its result
-        self._errors = tempfile.TemporaryFile()
         with tempfile.NamedTemporaryFile("w", prefix="skyline-sampler-", suffix=".yaml", encoding="utf-8") as file:
             file.write(yaml_text(chosen))
             file.flush()
+            self._errors = tempfile.TemporaryFile()
             self._process = subprocess.Popen([find_program(program), "sampler", file.name], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                              stderr=self._errors, text=True, encoding="utf-8", env=child_environment(),
                                              start_new_session=True)  # Ctrl-C is for this process
@@ -99,10 +140,11 @@ class Sampler:
 
     def ask(self, n: int = 1) -> list[Proposal]:
         """Returns the next trials: fewer where there are no more, which `done` then says, or an algorithm waits for results."""
-        if not 1 <= n <= _MOST_ASKED:
-            raise Error(f"ask: expected a number of trials from 1 to {_MOST_ASKED}, got {n}")
+        count = _whole(n)
+        if count is None or not 1 <= count <= _MOST_ASKED:
+            raise Error(f"ask: expected a number of trials from 1 to {_MOST_ASKED}, got {n!r}")
         with self._lock:
-            self._write({"ask": n})
+            self._write({"ask": count})
             answer = json.loads(self._read())
             self.done = answer.get("done", False)
             first = len(self._results)
@@ -113,15 +155,16 @@ class Sampler:
         """Tells the result of a trial, by its number, or of other parameters that somebody has tried, by name.
 
         `values` are those of the metrics of objectives and constraints, or a number where there is one. Metrics that are known
-        before a training, such as {"params": {"is": "$a * $b"}}, need none. None is a failure, and so is a value that is not finite.
+        before a training, such as {"params": {"is": "$a * $b"}}, need none. None is a failure, and so is a value that is None or not
+        finite. An algorithm that takes no results of other parameters has the next `ask` raise Error, and the sampler has ended.
         """
         with self._lock:
-            told: dict[str, Any] = {"trial": self._checked(trial)} if isinstance(trial, int) else {"parameters": self._in_space(trial)}
+            told: dict[str, Any] = {"parameters": self._in_space(trial)} if isinstance(trial, Mapping) else {"trial": self._checked(trial)}
             found = self._values(values)
             told.update({"failed": "told as failed"} if found is None else {"values": found})
             self._write({"tell": told})
-            if isinstance(trial, int):
-                self._results[trial] = True
+            if "trial" in told:
+                self._results[told["trial"]] = True
             else:
                 self._results.append(True)
 
@@ -135,7 +178,10 @@ class Sampler:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _checked(self, number: int) -> int:
+    def _checked(self, trial: Any) -> int:
+        number = _whole(trial)
+        if number is None:
+            raise Error(f"tell: expected the number of a trial, or parameters by name, got {trial!r}")
         if not 0 <= number < len(self._results):
             raise Error(f"tell: trial {number} was not proposed")
         if self._results[number]:
@@ -145,10 +191,11 @@ class Sampler:
     def _in_space(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
         if parameters.keys() != self.space.keys():
             raise Error(f"tell: expected values of {', '.join(self.space)}, got {', '.join(map(str, parameters)) or 'none'}")
-        for name, value in parameters.items():
-            if value not in self.space[name]:
+        plain = {name: value.item() if hasattr(value, "item") else value for name, value in parameters.items()}
+        for name, value in plain.items():
+            if not any(value == each and isinstance(value, bool) == isinstance(each, bool) for each in self.space[name]):
                 raise Error(f"tell: {name}: {value!r} is none of its values")
-        return {name: value.item() if hasattr(value, "item") else value for name, value in parameters.items()}
+        return plain
 
     def _values(self, values: Values) -> dict[str, float] | None:
         if values is None:
@@ -160,7 +207,7 @@ class Sampler:
         for name in self._needed:
             if name not in values:
                 raise Error(f"tell: lacks a value of {name}")
-        found = {name: float(values[name]) for name in self._needed}
+        found = {name: _number(name, values[name]) for name in self._needed}
         return found if all(map(math.isfinite, found.values())) else None
 
     def _write(self, message: Mapping[str, Any]) -> None:

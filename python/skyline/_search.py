@@ -21,9 +21,9 @@ from ._space import Domain, space_section
 from ._tuner import algorithm_section
 
 Objectives = Union[str, Sequence[str], Mapping[str, Mapping[str, Any]], None]
-_COSTS = ("parameters", "flops", "macs", "peak_activation_bytes", "training_activation_bytes", "weight_bytes")  # costs of networks
+COSTS = ("parameters", "flops", "macs", "peak_activation_bytes", "training_activation_bytes", "weight_bytes")  # costs of networks
 _PLAIN = (Mapping, list, tuple, str, int, float, type(None))
-_EVALUATORS = {"command", "computed", "synthetic", "table", "training"}  # sections, each of which evaluates trials
+EVALUATORS = {"command", "computed", "synthetic", "table", "training"}  # sections, each of which evaluates trials
 _FIRST_LINE = "# Written by skyline.search.\n"
 # Arguments of search, by what they are called elsewhere. The program knows the words for keys (docs/configuration.md).
 _ELSEWHERE = {"trials": "n_trials num_samples max_trials maxTrialNumber", "slots": "n_jobs max_concurrent_trials trialConcurrency",
@@ -167,12 +167,12 @@ def configuration(space: Mapping[str, Any], train: Callable[..., Any] | Sequence
     """Returns the sections of a configuration, `others` among them."""
     sections: dict[str, Any] = {"space": space_section(space)}
     if train is not None:
-        computed = _COSTS if "network" in sections["space"] else ()
+        computed = COSTS if "network" in sections["space"] else ()
         sections["command"] = _command(train, objectives, metrics, computed)
         if callable(train) and not {"file", "network"} & sections["space"].keys():  # which name more parameters
             _check_takes(train, sections["command"]["python"], list(sections["space"].get("parameters", ())))
     elif metrics:
-        if not all("is" in described for described in metrics.values()) or _EVALUATORS & others.keys():
+        if not all("is" in described for described in metrics.values()) or EVALUATORS & others.keys():
             raise Error('metrics: without a function or a program they are expressions, {"area": {"is": "$a * $b"}}; those of a '
                         'training belong to training={"metrics": ...}')
         sections["computed"] = {"metrics": metrics}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import enum
+import math
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Union
@@ -36,9 +37,11 @@ def range(low: float, high: float, step: float | None = None, *, count: int | No
 def _check_values(name: str, values: Sequence[Any]) -> None:
     """Refuses a value that a function would get as something else, or not at all."""
     for value in values:
-        is_plain = value is None or isinstance(value, (bool, int, float, str, os.PathLike)) or getattr(value, "ndim", None) == 0
-        if isinstance(value, enum.Enum) or not is_plain:
-            raise Error(f"space: {name}: a value is a number, a text, True, False or None, got {value!r}: "
+        plain = value.item() if getattr(value, "ndim", None) == 0 else value  # a number of NumPy
+        is_value = plain is None or isinstance(plain, (bool, int, float, str, os.PathLike))
+        is_infinite = isinstance(plain, float) and math.isinf(plain)
+        if isinstance(value, enum.Enum) or not is_value or is_infinite:
+            raise Error(f"space: {name}: a value is a finite number, a text, True, False or None, got {value!r}: "
                         "give it a name, a text that the function looks up")
 
 

@@ -1,6 +1,7 @@
 """The search as a library: `skyline.Sampler`."""
 
 import json
+import math
 import subprocess
 import unittest
 
@@ -87,6 +88,36 @@ class Sampler(PackageCase):
         with self.assertRaisesRegex(skyline.Error, "^tell: expected values by name, of no metric, got 3.0"):
             sampler.tell(sampler.ask()[0].number, 3.0)
 
+    def test_it_needs_no_metric_that_is_told(self):
+        space = {"a": [1, 2, 3], "b": [1, 2]}
+        product = {"x": {"is": "$a * $b"}}
+        for more in ({"metrics": product}, {"computed": {"metrics": product}}, {"metrics": product, "constraints": [{"x": [2, 4]}]}):
+            with self.subTest(more):
+                sampler = self.sampler(space, [{"maximize": "x"}], **more)
+                trials = sampler.ask(20)
+                self.assertEqual(len(trials), 4 if "constraints" in more else 6)
+                for number, _ in trials:
+                    sampler.tell(number, {})
+                self.assertEqual((sampler.ask(), sampler.done), ([], True))
+        network = {"parameters": {"width": [8, 16]}, "network": ["flatten", {"linear": {"features": "$width"}}, {"linear": {"features": "$classes"}}]}
+        self.assertEqual(len(self.sampler(network, [{"minimize": "flops"}], data={"shape": [1, 8, 8], "classes": 10}).ask(9)), 2)
+
+    def test_algorithms_have_lengths_of_their_own(self):
+        space = {"width": [16, 32, 64], "rate": [0.1, 0.2]}
+        for search, most in (({"algorithm": "random", "trials": 3}, 3), ({"trials": 2}, 2), ({"algorithm": "skyline", "trials": 4}, 4),
+                             ({"algorithm": "nsga2"}, 6), ({"algorithm": "evolution_pareto", "iterations": 2, "initial": 3}, 6), ({}, 6)):
+            with self.subTest(search):
+                sampler = self.sampler(space, search=search)
+                asked = 0
+                for _ in range(most):
+                    for number, parameters in sampler.ask(9):
+                        asked += 1
+                        sampler.tell(number, {"score": parameters["rate"], "size": parameters["width"]})
+                self.assertLessEqual(asked, most)
+                self.assertGreater(asked, 0)
+                if "trials" in search:
+                    self.assertEqual((asked, sampler.done), (most, True))
+
     def test_costs_of_networks_need_no_values(self):
         network = ["flatten", {"linear": {"features": "$width"}}, {"linear": {"features": "$classes"}}]
         sampler = self.sampler({"parameters": {"width": {"choice": [8, 16, 32]}}, "network": network}, [{"maximize": "accuracy"}, {"minimize": "flops"}],
@@ -102,9 +133,16 @@ class Sampler(PackageCase):
         (number, parameters), = sampler.ask()
         for trial, values, said in ((5, None, "trial 5 was not proposed"), (number, {"score": 1}, "lacks a value of size"),
                                     (number, 3.0, "expected values by name, of score, size, got 3.0"),
-                                    ({"lr": 0.1}, None, "expected values of lr, depth, got lr"), ({"lr": 0.3, "depth": 1}, None, "lr: 0.3 is none of its values")):
+                                    (0.0, None, "expected the number of a trial, or parameters by name, got 0.0"), ("0", None, ".*got '0'"),
+                                    (True, None, ".*got True"), (None, None, ".*got None"), (number, {"score": "high", "size": 1}, "score: .*got 'high'"),
+                                    (number, {"score": [1], "size": 1}, "score: expected a number or None, got"),
+                                    ({"lr": 0.1}, None, "expected values of lr, depth, got lr"), ({"lr": 0.3, "depth": 1}, None, "lr: 0.3 is none of its values"),
+                                    ({"lr": 0.1, "depth": True}, None, "depth: True is none of its values")):
             with self.subTest(said), self.assertRaisesRegex(skyline.Error, f"^tell: {said}"):
                 sampler.tell(trial, values)
+        for count in (1.5, 1.0, "1", True, None, 0, 10_001):
+            with self.subTest(count), self.assertRaisesRegex(skyline.Error, "^ask: expected a number of trials from 1 to 10000, got "):
+                sampler.ask(count)
         sampler.tell(number, {"score": 1, "size": 2, "more": 3})
         with self.assertRaisesRegex(skyline.Error, "^tell: trial 0 has a result already"):
             sampler.tell(number, None)
@@ -125,6 +163,25 @@ class Sampler(PackageCase):
         sampler.tell({"lr": 0.1, "depth": 1}, None)
         with self.assertRaisesRegex(skyline.Error, "sampler: line 1 of its input: `algorithm: random` takes no results of trials that it has not proposed"):
             sampler.ask()
+
+    def test_values_that_are_no_finite_numbers_are_failures(self):
+        sampler = self.sampler()
+        for value in (None, math.nan, math.inf, 10 ** 400):
+            (number, parameters), = sampler.ask()
+            sampler.tell(number, {"score": value, "size": 1})
+        self.assertEqual(len(sampler.ask()), 1)
+
+    def test_bounds_may_be_open(self):
+        metrics = {"score": {"range": [0, math.inf]}, "area": {"is": "$lr * $depth"}}
+        sampler = self.sampler(metrics=metrics, constraints=[{"size": [-math.inf, 5]}, {"area": [0.8, math.inf]}])
+        trials = sampler.ask(12)
+        self.assertEqual(sorted((each.parameters["lr"], each.parameters["depth"]) for each in trials), [(0.2, 4), (0.4, 2), (0.4, 3), (0.4, 4)])
+        with self.assertRaisesRegex(skyline.Error, r"constraints\[0\].size\[0\]: expected a number, a text, a list or a dictionary, got nan"):
+            self.sampler(constraints=[{"size": [math.nan, 5]}])
+        with self.assertRaisesRegex(skyline.Error, "space: lr: a value is a finite number, .* got inf"):
+            self.sampler({"lr": [0.1, math.inf]})
+        with self.assertRaisesRegex(skyline.Error, "search.trials: expected a whole number from 1 to 1000000, got .inf"):
+            self.sampler(search={"trials": math.inf})
 
     def test_it_ends_with_its_sampler(self):
         with self.sampler() as sampler:

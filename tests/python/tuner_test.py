@@ -56,6 +56,18 @@ class Tuner(PackageCase):
             run = self.search(algorithm, f"{self.name()}.{number}").wait()
             self.assertEqual([row["depth"] for row in run.rows], [1, 2, 3])
 
+    def test_an_algorithm_ends_when_the_space_is_used_up(self):
+        self.assertEqual(len(self.search(tuners.RandomTuner, trials=40).wait().rows), 12)
+        tuner = tuners.RandomTuner({"lr": [1, 2, 3], "depth": [1, 2]})
+        self.assertEqual([len(tuner.ask(4, seed)) for seed in range(3)], [4, 2, 0])
+
+    def test_a_proposal_that_cannot_be_ends_the_search(self):
+        bounded = {"metrics": {"area": {"is": "$lr * $depth"}}, "constraints": [{"area": [0, 0.1]}]}
+        for tuner, more, said in ((tuners.Stubborn, {}, "was proposed before, as trial 0"), (tuners.RandomTuner, bounded, "area")):
+            with self.subTest(said), self.assertRaisesRegex(skyline.Error, said) as refused:
+                skyline.search(SPACE, functions.product, maximize="score", algorithm=tuner, folder=f"{self.name()}.{tuner.__name__}", quiet=True, **more).wait()
+            self.assertEqual(refused.exception.exit_code, 2)
+
     def test_an_algorithm_is_a_name_or_a_program_too(self):
         self.assertEqual(len(self.search("random", f"{self.name()}.name").wait().rows), 12)
         program = ["python3", "-c", "import os, socket, sys; socket.socket(fileno=int(os.environ['SKYLINE_TUNER_FD'])).sendall(b'x\\n')"]

@@ -1,5 +1,6 @@
 """Algorithms to search with."""
 
+import math
 import random
 
 
@@ -11,7 +12,8 @@ class RandomTuner:
 
     def ask(self, n, seed):
         draw, chosen = random.Random(seed), []
-        while len(chosen) < n:
+        unseen = math.prod(map(len, self.space.values())) - len(self.seen)
+        while len(chosen) < min(n, unseen):
             proposal = {name: draw.choice(values) for name, values in self.space.items()}
             if proposal not in self.seen:
                 self.seen.append(proposal)
@@ -39,6 +41,13 @@ class Forgetful(RandomTuner):
 
     def ask(self, n, seed):
         return super().ask(n, random.SystemRandom().randrange(1 << 31))
+
+
+class Stubborn(RandomTuner):
+    """Proposes the same again and again."""
+
+    def ask(self, n, seed):
+        return [{name: values[0] for name, values in self.space.items()}]
 
 
 class Short:
