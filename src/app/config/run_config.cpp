@@ -13,6 +13,7 @@
 #include "core/version.hpp"
 #include "evaluate/command/command_check.hpp"
 #include "model_export/model/exported_model.hpp"
+#include "objective/derived_ends.hpp"
 #include "run/baselines.hpp"
 #include "search/pruning_bars.hpp"
 #include "store/publish/publish.hpp"
@@ -357,6 +358,7 @@ void ConfigParser::resolve() {
   }
   config_.sections.data = data_;
   config_.objectives.complete_references(config_.space);
+  objective::check_derived_ends(root_.at("objectives"), config_.objectives);
   config_.sections.objectives = config_.objectives.to_config();
   config_.resolved = table_.to_config(config_.sections);
   for (const ConfigNode& scalar : searched_.written()) config_.resolved.set(scalar.path(), scalar);
