@@ -71,10 +71,17 @@ void check_repeats(const ConfigNode& root, const RunConfig& config) {
       "`search.seeds` repeats the trainings of listed architectures: expected 1");
 }
 
-/// Refuses full trainings where nothing is trained.
+/// Refuses full and shorter trainings where nothing is trained.
 void check_trains(const ConfigNode& root, const RunConfig& config) {
-  if (!config.sections.final_training || config.evaluator.kind->name != "computed") return;
-  root.at("final").fail("nothing is trained, since all objectives are computed: leave the section out");
+  if (config.evaluator.kind->name != "computed") return;
+  const std::string reason = "nothing is trained, since all objectives are computed: ";
+  if (config.sections.final_training) root.at("final").fail(reason + "leave the section out");
+  if (config.algorithm().budgets(config.sections.search, {config.evaluator.needs.epochs}).empty()) return;
+  const ConfigNode& search = root.at("search");
+  const ConfigNode* const budgets = search.find("budgets");
+  (budgets != nullptr ? *budgets : search.at("algorithm"))
+      .fail(reason + "expected a search without rungs, which continue trainings, got `algorithm: " +
+            config.algorithm().name + "`");
 }
 
 /// Refuses a refit of what Skyline does not train.
