@@ -62,6 +62,7 @@ FACES = {
              "text/protobuf_writer", "text/running_hash", "text/wording", "version"],
     "launcher": ["launch_protocol"],
     "machine": ["device_binding", "nccl_settings", "node", "node_semaphore"],
+    "objective": ["derived_ends"],
     "space": ["language/searched_section", "language/space_keys", "network/network_alignment"],
     "search": ["algorithms/listed_search", "algorithms/proposal_list", "pareto/repeated_front", "pruning_bars"],
     "trial": ["column_names", "commit_log", "course_text", "forwarding", "given_metric", "metric_keys", "refit", "scope_timer", "trial_fields",

@@ -5,6 +5,7 @@
 #include "skyline/space/search_space.hpp"
 
 #include "core/config/byte_size.hpp"
+#include "objective/derived_ends.hpp"
 #include "objective/objective_ends.hpp"
 
 #include <algorithm>
@@ -169,6 +170,14 @@ double length_of_scale(const Objective& objective) {
   return objective.scale == Scale::kLinear ? reference - ideal : std::log(reference / ideal);
 }
 
+/// Returns why no volume can be measured between two ends, or an empty text if it can, or one is unknown.
+std::string problem_of_ends(const Objective& objective) {
+  if (!objective.reference || !objective.ideal || std::isfinite(length_of_scale(objective))) return "";
+  return std::string("expected a reference and an ideal with a finite ") +
+         (objective.scale == Scale::kLog ? "quotient" : "difference") + ", got " +
+         number_text(*objective.reference) + " and " + number_text(*objective.ideal);
+}
+
 /// Reads the scale: logarithmic for computed costs unless the configuration says otherwise, or states an end
 /// without a logarithm.
 void read_scale(const ConfigNode& item, Objective& objective) {
@@ -248,10 +257,16 @@ void read_ends(const ConfigNode& item, const std::vector<Constraint>& constraint
   if (!stated_reference && objective.reference && objective.ideal &&
       !is_worse(objective, *objective.reference, *objective.ideal))
     objective.reference.reset();
-  if (objective.reference && objective.ideal && !std::isfinite(length_of_scale(objective))) {
-    item.fail(std::string("expected a reference and an ideal with a finite ") +
-              (is_log ? "quotient" : "difference") + ", got " + number_text(*objective.reference) + " and " +
-              number_text(*objective.ideal));
+  if (const std::string problem = problem_of_ends(objective); !problem.empty()) item.fail(problem);
+}
+
+void check_derived_ends(const ConfigNode& objectives, const ObjectiveSet& set) {
+  const std::vector<Objective>& all = set.of_full_trainings().objectives();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::string problem = problem_of_ends(all[i]);
+    if (problem.empty()) continue;
+    objectives.items().at(i).fail(problem +
+                                  ", which the values of the space give: state `reference` and `ideal`");
   }
 }
 

@@ -172,6 +172,13 @@ class Pruning(RunsCase):
         self.assertEqual(said.count("it reported no step 2 (`search.pruning.at`), so it is not compared there"), 1, said)
         self.assertNotIn('"step":2', self.canonical("seldom"))
 
+    def test_a_metric_that_a_step_lacks_is_named_once(self):
+        config = self.config("algorithm: random, trials: 8", options=["asks=never"])
+        config.write_text(config.read_text().replace(str(TRAINER), str(self.folder / "partly.py")))
+        (self.folder / "partly.py").write_text(TRAINER.read_text().replace('"size": parameters["b"]})', '})', 1))
+        said = self.skyline("search", config, "--run", "partly").stderr
+        self.assertEqual(said.count("step 1 has no `size` (`search.pruning.at`), so it is not compared there"), 1, said)
+
     def test_training_ends_by_itself_for_any_ranks_and_after_a_kill(self):
         config = [*small_digits(self.digits), "--set", "training.epochs=4", "--set", "search.pruning={at: [1, 2], keep: 0.3, least: 3}",
                   "--set", "run.window=3", "--set", "objectives=[maximize: validation_accuracy]"]

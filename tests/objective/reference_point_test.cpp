@@ -3,6 +3,7 @@
 #include "skyline/space/search_space.hpp"
 
 #include "core/config/config_text.hpp"
+#include "objective/derived_ends.hpp"
 #include "support/cnn_space.hpp"
 #include "support/sample_metrics.hpp"
 #include "support/user_error_of.hpp"
@@ -21,7 +22,9 @@ namespace skyline::objective {
 namespace {
 
 using testing::config_from_yaml;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 using testing::user_error_of;
 
 ObjectiveSet parsed(const std::string& objectives, const std::string& constraints = "[]",
@@ -89,16 +92,20 @@ TEST(ReferencePoint, OfACostHasAnIdealOfATenthOfTheSmallestOneOnALogarithmicScal
   EXPECT_EQ(completed("[{maximize: validation_accuracy}]").scale, Scale::kLinear);
 }
 
+/// A space of a = 1, 2, 4 with a metric `size` that an expression gives.
+space::SearchSpace space_with_size(const std::string& expression) {
+  return space::SearchSpace::parse(
+      config_from_yaml("parameters: {a: {choice: [1, 2, 4]}}", "run.yaml", "space"), {}, {},
+      {{"size", config_from_yaml(expression, "run.yaml", "command.metrics.size.is")}});
+}
+
 /// The objective, whose metric an expression of a = 1, 2, 4 gives.
 Objective given(const std::string& objective, const std::string& expression,
                 const std::string& constraints = "[]") {
   const ConfigNode list = config_from_yaml("[{" + objective + "}]", "run.yaml", "objectives");
   const ConfigNode bounds = config_from_yaml(constraints, "run.yaml", "constraints");
-  const ConfigNode source = config_from_yaml(expression, "run.yaml", "command.metrics.size.is");
   ObjectiveSet set = ObjectiveSet::parse(list, &bounds, {}, false, {{.name = "size", .computed = true}});
-  set.complete_references(
-      space::SearchSpace::parse(config_from_yaml("parameters: {a: {choice: [1, 2, 4]}}", "run.yaml", "space"),
-                                {}, {}, {{"size", source}}));
+  set.complete_references(space_with_size(expression));
   return set.objectives().front();
 }
 
@@ -271,6 +278,27 @@ TEST(ReferencePoint, MustBeAtADistanceFromTheIdealThatIsANumber) {
               HasSubstr("with a finite quotient, got 1e+300 and 1e-300"));
   const ObjectiveSet wide = parsed("[{maximize: own_metric, reference: -1e300, ideal: 1e300}]");
   EXPECT_DOUBLE_EQ(normalized(wide.objectives().front(), 0), 0.5);
+}
+
+TEST(ReferencePoint, ThatTheSpaceGivesMustBeAtSuchADistanceToo) {
+  const auto error = [](const std::string& expression, const std::string& stated = "") {
+    const std::string text = "[{minimize: size" + stated + "}]";
+    const ConfigNode list = config_from_yaml(text, "run.yaml", "objectives");
+    ObjectiveSet set = ObjectiveSet::parse(list, nullptr, {}, false, {{.name = "size", .computed = true}});
+    set.complete_references(space_with_size(expression));
+    return user_error_of([&] { check_derived_ends(list, set); });
+  };
+  const std::string end = ", which the values of the space give: state `reference` and `ideal`";
+  const std::string far = "10 ** (300 - 150 * $a)";
+  EXPECT_THAT(error(far), StartsWith("run.yaml:1:2: objectives[0]: expected a reference and an ideal with a "
+                                     "finite quotient, got 1e+150 and 1"));
+  EXPECT_THAT(error(far), EndsWith(end));
+  EXPECT_EQ(error("($a - 2) * 85 * 10 ** 306"),
+            "run.yaml:1:2: objectives[0]: expected a reference and an ideal with a finite difference, got "
+            "1.7e+308 and -8.5e+307" +
+                end);
+  EXPECT_EQ(error(far, ", reference: 1, ideal: 1e-9"), "(nothing was thrown)");
+  EXPECT_EQ(error("$a"), "(nothing was thrown)");
 }
 
 TEST(ReferencePoint, OfAMetricOfOnesOwnComesFromItsDescription) {

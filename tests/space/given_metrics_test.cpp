@@ -7,6 +7,7 @@
 #include "support/user_error_of.hpp"
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -125,6 +126,21 @@ TEST(GivenMetrics, TellArchitecturesApartThatBuildOneNetwork) {
   const SearchSpace careful = space_of(kNetwork, {given("if($deep, $inner, 0)")}, kMnist);
   EXPECT_EQ(careful.build(first).id, plain.build(other).id);
   EXPECT_EQ(careful.build(first).id, careful.build(other).id);
+}
+
+TEST(GivenMetrics, AreUsersOfParametersThatTheNetworkDoesNotUse) {
+  const std::string network =
+      "{parameters: {w: {choice: [4, 8]}, bits: {choice: [4, 8, 16]}}, network: [flatten, "
+      "linear: {features: $w}, linear: {features: $classes}]}";
+  const SearchSpace space = space_of(network, {given("$parameters * $bits")}, kMnist);
+  std::set<ArchId> ids;
+  for (std::int64_t i = 0; i < space.genotype_count(); ++i) ids.insert(space.build(space.genotype_at(i)).id);
+  EXPECT_EQ(ids.size(), 6U);
+  EXPECT_THAT(problem_of("$parameters * $w", network, kMnist),
+              HasSubstr("space.parameters.bits: nothing uses this parameter"));
+  EXPECT_THAT(problem_of("$bit", network, kMnist),
+              EndsWith("unknown parameter `$bit`, did you mean `$bits`?"))
+      << "what was refused may be the user";
 }
 
 TEST(GivenMetrics, MakeGenotypesInvalidForWhichTheyHaveNoValue) {

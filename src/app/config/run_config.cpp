@@ -13,6 +13,7 @@
 #include "core/version.hpp"
 #include "evaluate/command/command_check.hpp"
 #include "model_export/model/exported_model.hpp"
+#include "objective/derived_ends.hpp"
 #include "run/baselines.hpp"
 #include "search/pruning_bars.hpp"
 #include "store/publish/publish.hpp"
@@ -70,10 +71,17 @@ void check_repeats(const ConfigNode& root, const RunConfig& config) {
       "`search.seeds` repeats the trainings of listed architectures: expected 1");
 }
 
-/// Refuses full trainings where nothing is trained.
+/// Refuses full and shorter trainings where nothing is trained.
 void check_trains(const ConfigNode& root, const RunConfig& config) {
-  if (!config.sections.final_training || config.evaluator.kind->name != "computed") return;
-  root.at("final").fail("nothing is trained, since all objectives are computed: leave the section out");
+  if (config.evaluator.kind->name != "computed") return;
+  const std::string reason = "nothing is trained, since all objectives are computed: ";
+  if (config.sections.final_training) root.at("final").fail(reason + "leave the section out");
+  if (config.algorithm().budgets(config.sections.search, {config.evaluator.needs.epochs}).empty()) return;
+  const ConfigNode& search = root.at("search");
+  const ConfigNode* const budgets = search.find("budgets");
+  (budgets != nullptr ? *budgets : search.at("algorithm"))
+      .fail(reason + "expected a search without rungs, which continue trainings, got `algorithm: " +
+            config.algorithm().name + "`");
 }
 
 /// Refuses a refit of what Skyline does not train.
@@ -357,6 +365,7 @@ void ConfigParser::resolve() {
   }
   config_.sections.data = data_;
   config_.objectives.complete_references(config_.space);
+  objective::check_derived_ends(root_.at("objectives"), config_.objectives);
   config_.sections.objectives = config_.objectives.to_config();
   config_.resolved = table_.to_config(config_.sections);
   for (const ConfigNode& scalar : searched_.written()) config_.resolved.set(scalar.path(), scalar);

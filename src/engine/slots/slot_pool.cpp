@@ -186,9 +186,9 @@ void SlotPool::State::train(std::size_t slot, const Assignment& assignment, Slot
   if (pruning) context.compare_by(*pruning);
   Arrival arrival{trial.name(), evaluate(context), timing};
   noted.end();
-  if (pruning) pruning->complete(arrival.outcome);
-  arrival.attempt = assignment.attempt;
   const bool overran = deadlines[slot].left_s().value_or(0) < 0;
+  if (pruning) pruning->complete(arrival.outcome, overran && !stop);
+  arrival.attempt = assignment.attempt;
   if (unreadable) std::rethrow_exception(unreadable);
   if (std::holds_alternative<trial::Failure>(arrival.outcome)) check_evaluator();
   account(arrival.timing, slot, started);

@@ -73,7 +73,11 @@ void SlotPruning::write() {
   }
 }
 
-void SlotPruning::complete(trial::Outcome& outcome) const {
+void SlotPruning::complete(trial::Outcome& outcome, bool overran) const {
+  const auto* const failed = std::get_if<trial::Failure>(&outcome);
+  const bool was_stopped = failed != nullptr && failed->kind == trial::FailureKind::kStopped;
+  if (overran && was_stopped && !decisions_.empty() && decisions_.back().stop)
+    outcome = trial::Measurements{.values = {}, .pruned = true};
   auto* measured = std::get_if<trial::Measurements>(&outcome);
   if (measured == nullptr) return;
   measured->steps = steps_;

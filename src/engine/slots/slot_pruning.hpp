@@ -36,7 +36,9 @@ class SlotPruning final : public trial::TrialPruning {
   bool decide(const trial::CurvePoint& point) override;
   /// Adds the values after declared steps to a result. A pruned trial has those up to the first step at which
   /// it was told to end, and that step's values, however late its trainer noticed.
-  void complete(trial::Outcome& outcome) const;
+  /// @param overran  whether a trial that was stopped was so by its time limit: it is pruned if it was told
+  ///                 to end before
+  void complete(trial::Outcome& outcome, bool overran) const;
 
  private:
   void compare(trial::StepValues step);

@@ -456,9 +456,9 @@ trial::Outcome TrialAttempt::judge(const ProcessEnd& end) {
 }
 
 void TrialAttempt::warn_of_unreported(const trial::Outcome& outcome) const {
-  const auto step = trial::is_whole(outcome) ? decisions_.unreported() : std::nullopt;
-  if (!step || !host_.logs.should_tell("pruning")) return;
-  log::warning("trial " + to_text(trial_.name()) + ": it reported no step " + std::to_string(*step) +
+  const std::string what = trial::is_whole(outcome) ? decisions_.unreported() : "";
+  if (what.empty() || !host_.logs.should_tell("pruning")) return;
+  log::warning("trial " + to_text(trial_.name()) + ": " + what +
                " (`search.pruning.at`), so it is not compared there; further trials are not told");
 }
 

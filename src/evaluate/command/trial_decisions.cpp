@@ -1,5 +1,7 @@
 #include "evaluate/command/trial_decisions.hpp"
 
+#include "core/text/foreign_text.hpp"
+#include "core/text/wording.hpp"
 #include "store/publish/publish.hpp"
 
 #include <algorithm>
@@ -46,14 +48,18 @@ bool TrialDecisions::ended_trial() {
   return !has_result && !reports_.mistake() && !decisions.empty() && decisions.back().stop;
 }
 
-std::optional<std::int64_t> TrialDecisions::unreported() const {
-  if (pruning_ == nullptr) return std::nullopt;
+std::string TrialDecisions::unreported() const {
+  if (pruning_ == nullptr) return "";
   for (const trial::PruningBar& bar : trial_.bars) {
     const auto decisions = pruning_->decisions();
-    if (std::ranges::find(decisions, bar.step, &trial::TrialPruning::Decision::step) == decisions.end())
-      return bar.step;
+    if (std::ranges::find(decisions, bar.step, &trial::TrialPruning::Decision::step) != decisions.end())
+      continue;
+    std::vector<std::string> missing = reports_.missing_of(bar.step);
+    if (missing.empty()) return "it reported no step " + std::to_string(bar.step);
+    std::ranges::transform(missing, missing.begin(), in_quotes);
+    return "step " + std::to_string(bar.step) + " has no " + joined(missing);
   }
-  return std::nullopt;
+  return "";
 }
 
 }  // namespace skyline::evaluate

@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <string>
 
 namespace skyline::evaluate {
@@ -35,8 +34,9 @@ class TrialDecisions {
   /// Returns whether a program that ended without an error ended because it was told to: it was, and has
   /// reported no result. Call it at the end.
   bool ended_trial();
-  /// Returns the first declared step that was not reported, or nullopt.
-  std::optional<std::int64_t> unreported() const;
+  /// Returns what lacks so that the trial was not compared after its first declared step without a decision:
+  /// "it reported no step 3", "step 3 has no `accuracy`". Returns an empty text if there is no such step.
+  std::string unreported() const;
 
  private:
   const trial::Trial& trial_;

@@ -8,6 +8,7 @@
 #include <cctype>
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -249,16 +250,14 @@ void ReportReader::add_point(const std::vector<Found>& line) {
 /// Notes a line of a declared step. @param point  the line without what is left out
 void ReportReader::add_declared(const std::vector<Found>& line, const trial::CurvePoint& point) {
   if (std::ranges::find(declared_steps_, point.step) == declared_steps_.end()) return;
-  if (declared_point_.step != point.step) {
-    declared_point_ = {point.step};
-    declared_seen_.clear();
-  }
+  if (declared_point_.step != point.step) declared_point_ = {point.step};
+  std::set<std::string>& seen = declared_seen_[point.step];
   for (const std::string& name : declared_names_) {
-    if (found_at(line, name) == nullptr || !declared_seen_.insert(name).second) continue;
+    if (found_at(line, name) == nullptr || !seen.insert(name).second) continue;
     const auto value = std::ranges::find(point.values, name, &trial::NamedNumber::name);
     if (value != point.values.end()) declared_point_.values.push_back(*value);
   }
-  if (declared_seen_.size() < declared_names_.size()) return;
+  if (seen.size() < declared_names_.size()) return;
   std::erase(declared_steps_, point.step);
   new_declared_.push_back(declared_point_);
 }
@@ -330,6 +329,15 @@ void ReportReader::declare(std::vector<std::int64_t> steps, std::vector<std::str
 
 std::vector<trial::CurvePoint> ReportReader::take_declared() {
   return std::exchange(new_declared_, {});
+}
+
+std::vector<std::string> ReportReader::missing_of(std::int64_t step) const {
+  std::vector<std::string> missing;
+  const auto seen = declared_seen_.find(step);
+  if (seen == declared_seen_.end()) return missing;
+  std::ranges::copy_if(declared_names_, std::back_inserter(missing),
+                       [&](const std::string& name) { return !seen->second.contains(name); });
+  return missing;
 }
 
 bool ReportReader::has_result() {

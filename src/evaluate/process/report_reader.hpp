@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -61,6 +62,8 @@ class ReportReader final : public ReportedLines {
   /// Returns the declared steps since the last call of which each of the names was reported, in one line or
   /// several. A value that a curve cannot have is left out.
   std::vector<trial::CurvePoint> take_declared();
+  /// Returns the names that were not reported of this declared step, if anything was; else nothing.
+  std::vector<std::string> missing_of(std::int64_t step) const;
   /// Returns whether there is a result. Call it at the end, like finish().
   bool has_result();
   /// Returns why values were left out since the last call, of each kind the first.
@@ -93,8 +96,9 @@ class ReportReader final : public ReportedLines {
   std::vector<trial::CurvePoint> new_points_;
   std::vector<std::int64_t> declared_steps_;  // steps without all names
   std::vector<std::string> declared_names_;
-  std::set<std::string> declared_seen_;  // names that were reported of the last step
-  trial::CurvePoint declared_point_;     // their values
+  // For each declared step that was reported: which of the names were.
+  std::map<std::int64_t, std::set<std::string>> declared_seen_;
+  trial::CurvePoint declared_point_;  // values of the last such step
   std::vector<trial::CurvePoint> new_declared_;
   std::optional<trial::Measurements> result_;
 };

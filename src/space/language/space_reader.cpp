@@ -53,8 +53,7 @@ ItemPointer SpaceReader::read() {
     } else {
       problems_.attempt([&] { check_parameters_alone(); });
     }
-    // Unused parameters are looked for only if all items could be read: a refused item may be their user.
-    if (problems_.empty()) problems_.attempt([&] { check_parameters(); });
+    if (problems_.empty()) problems_.attempt([&] { check_places(); });
   } catch (const SpaceTooLarge& problem) {
     problems_.add(problem.what());
   }
@@ -99,6 +98,8 @@ std::vector<Expression> SpaceReader::read_given(const std::vector<GivenExpressio
       expressions.push_back(read_of_parameters(metric.source, names, kGivenExample));
     });
   }
+  // Unused parameters are looked for only if all was read: what was refused may be their user.
+  if (problems_.empty()) problems_.attempt([&] { check_used(); });
   problems_.throw_if_any();
   return expressions;
 }
@@ -118,6 +119,7 @@ std::vector<std::string> SpaceReader::ParameterNames::known() const {
 std::optional<Names::Meaning> SpaceReader::GivenNames::find(const std::string& name) {
   const std::optional<Meaning> parameter = ParameterNames::find(name);
   const auto cost = std::ranges::find(kCosts, name, &NamedCost::name);
+  if (parameter) reader_.note_used(name);
   if (!reader_.has_network() || cost == kCosts.end()) return parameter;
   if (parameter) {
     scalar_.fail(in_quotes('$' + name) +
@@ -274,13 +276,22 @@ void SpaceReader::check_parameters_alone() const {
   }
 }
 
-void SpaceReader::check_parameters() const {
+void SpaceReader::note_used(const std::string& name) {
+  for (std::size_t i = 0; i < declared_.size(); ++i) {
+    if (declared_[i].parameter.name == name) used_[i] = true;
+  }
+}
+
+void SpaceReader::check_used() const {
   for (std::size_t i = 0; has_network() && i < declared_.size(); ++i) {
     if (used_[i] || !declared_[i].problem.empty()) continue;
     const std::string name = shortened(declared_[i].parameter.name);
     declared_[i].source.fail("nothing uses this parameter; write $" + name +
                              " in the network or in the evaluator's section, or leave the parameter out");
   }
+}
+
+void SpaceReader::check_places() const {
   // They are the names of the columns of run.h5, whose description HDF5 limits to 64 KB.
   std::size_t letters = 0;
   for (const Parameter& parameter : parameters_) letters += parameter.name.size();

@@ -52,7 +52,8 @@ class SpaceReader {
   /// place. @throws UserError with one line for each mistake
   std::vector<Expression> read_where();
   /// Reads the expressions of given metrics, in the same order. Call it after read_where(). They may name
-  /// parameters, also at a place, and costs of the network. @throws UserError with one line for each mistake
+  /// parameters, also at a place, and costs of the network. @throws UserError with one line for each mistake,
+  /// and for parameters that neither the network nor anything else uses
   std::vector<Expression> read_given(const std::vector<GivenExpression>& given);
   /// Returns the shared parameters in the order of declaration, then the others in the order of their use.
   std::vector<Parameter> take_parameters() { return std::move(parameters_); }
@@ -113,6 +114,8 @@ class SpaceReader {
   std::string path_of_each(bool each, const TreePosition& place);
   /// Returns the index of this parameter. If there is none, adds one with the values and weights of `like`.
   std::size_t parameter_at(const std::string& name, const Parameter& like);
+  /// Counts a parameter with one value as used. One at a place is: the network has made the place.
+  void note_used(const std::string& name);
   std::string choice_name(const ConfigNode& given, const std::string& kind, const ConfigNode& source);
   Expression expression(const ConfigNode& scalar, const TreePosition& place);
   /// Reads an expression of parameters that is not at a place of the network.
@@ -120,7 +123,10 @@ class SpaceReader {
   std::vector<Value> values_of(const Expression& expression);
   bool has_network() const { return !form_.network.is_null(); }
   void check_parameters_alone() const;
-  void check_parameters() const;
+  /// Refuses more parameters, with one for each place, than the records of trials can have.
+  void check_places() const;
+  /// Refuses parameters of a space with a network that nothing uses.
+  void check_used() const;
 
   // Items
   ItemPointer layers(const ConfigNode& node, const TreePosition& place);

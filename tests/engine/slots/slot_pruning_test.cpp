@@ -65,7 +65,7 @@ TEST_F(PruningOfASlot, EndsATrialThatABarDominates) {
   EXPECT_FALSE(decide(pruning, 3, 0.5));
   EXPECT_TRUE(decide(pruning, 9, 0.7));
   trial::Outcome outcome = trial::Measurements{.values = {}, .pruned = true};
-  pruning.complete(outcome);
+  pruning.complete(outcome, false);
   const auto& measured = std::get<trial::Measurements>(outcome);
   EXPECT_THAT(measured.values, ElementsAre(0.7));
   ASSERT_EQ(measured.steps.size(), 3U);
@@ -81,7 +81,7 @@ TEST_F(PruningOfASlot, EndsATrialWhereItWasToldHoweverLateItNotices) {
   }
   SlotPruning later = attempt();
   trial::Outcome outcome = trial::Measurements{.values = {}, .pruned = true};
-  later.complete(outcome);
+  later.complete(outcome, false);
   const auto& measured = std::get<trial::Measurements>(outcome);
   ASSERT_EQ(measured.steps.size(), 2U);
   EXPECT_EQ(measured.steps.back().step, 3);
@@ -93,13 +93,36 @@ TEST_F(PruningOfASlot, TellsATrialThatRunsOnAgainAndKeepsItsResult) {
   EXPECT_TRUE(decide(pruning, 3, 0.2));
   EXPECT_TRUE(decide(pruning, 9, 0.99));
   trial::Outcome outcome = trial::Measurements{{0.9}};
-  pruning.complete(outcome);
+  pruning.complete(outcome, false);
   EXPECT_TRUE(trial::is_whole(outcome));
   EXPECT_THAT(std::get<trial::Measurements>(outcome).values, ElementsAre(0.9));
   EXPECT_EQ(std::get<trial::Measurements>(outcome).steps.size(), 2U);
   trial::Outcome failed = trial::Failure{};
-  pruning.complete(failed);
+  pruning.complete(failed, false);
   EXPECT_TRUE(std::holds_alternative<trial::Failure>(failed));
+}
+
+TEST_F(PruningOfASlot, EndsATrialThatHangsAfterItWasToldTo) {
+  SlotPruning pruning = attempt();
+  const auto ended = [&](trial::FailureKind kind, bool overran) -> trial::Outcome {
+    trial::Outcome outcome = trial::Failure{kind, "stopped on request"};
+    pruning.complete(outcome, overran);
+    return outcome;
+  };
+  const auto is_failure = [](const trial::Outcome& outcome) {
+    return std::holds_alternative<trial::Failure>(outcome);
+  };
+  EXPECT_TRUE(is_failure(ended(trial::FailureKind::kStopped, true))) << "nothing was decided";
+  EXPECT_FALSE(decide(pruning, 1, 0.1));
+  EXPECT_TRUE(is_failure(ended(trial::FailureKind::kStopped, true))) << "it was told to go on";
+  EXPECT_TRUE(decide(pruning, 3, 0.2));
+  EXPECT_TRUE(is_failure(ended(trial::FailureKind::kStopped, false))) << "the run was stopped";
+  EXPECT_TRUE(is_failure(ended(trial::FailureKind::kException, true))) << "it failed by itself";
+  const trial::Outcome outcome = ended(trial::FailureKind::kStopped, true);
+  const auto& measured = std::get<trial::Measurements>(outcome);
+  EXPECT_TRUE(measured.pruned);
+  EXPECT_THAT(measured.values, ElementsAre(0.2));
+  EXPECT_EQ(measured.steps.size(), 2U);
 }
 
 TEST_F(PruningOfASlot, LetsATrialWithoutAValueGoOnWithAWarning) {

@@ -48,11 +48,13 @@ TEST_F(DecisionsOfATrial, AreLinesOfAFile) {
   report("{\"step\": 1, \"accuracy\": 90}\n{\"step\": 2, \"accuracy\": 10}\n");
   decisions.decide();
   EXPECT_EQ(text(), first + "{\"step\":1,\"stop\":false}\n");
-  EXPECT_EQ(decisions.unreported(), 3);
+  EXPECT_EQ(decisions.unreported(), "it reported no step 3");
+  report("{\"step\": 3, \"loss\": 2}\n");
+  EXPECT_EQ(decisions.unreported(), "step 3 has no `accuracy`");
   report("{\"step\": 3, \"accuracy\": 20}\n");
   decisions.decide();
   EXPECT_EQ(text(), first + "{\"step\":1,\"stop\":false}\n{\"step\":3,\"stop\":true}\n");
-  EXPECT_FALSE(decisions.unreported().has_value());
+  EXPECT_EQ(decisions.unreported(), "");
 }
 
 TEST_F(DecisionsOfATrial, EndItIfItWasToldToEndAndReportsNoResult) {

@@ -92,6 +92,8 @@ TEST(ReportReaderTest, DeclaredStepsAreGivenOnceAllTheirNamesWereReported) {
   EXPECT_THAT(after("{\"step\": 3, \"accuracy\": 70}"), ElementsAre());
   EXPECT_THAT(after("{\"step\": 5, \"size_mb\": 3, \"accuracy\": NaN}"), ElementsAre("step 5: size_mb=3"))
       << "what is no number is missing, and answered";
+  EXPECT_THAT(reader.missing_of(3), ElementsAre("size_mb"));
+  for (const std::int64_t step : {1, 5, 7}) EXPECT_THAT(reader.missing_of(step), ElementsAre()) << step;
   EXPECT_FALSE(reader.has_result());
 }
 
