@@ -30,7 +30,8 @@ def is_told_to_stop(epoch):
         lines = [json.loads(line) for line in pathlib.Path(file).read_text().split("\n")[:-1]]
         if any(line["stop"] for line in lines[1:]):
             return True
-        if lines and (epoch not in lines[0]["at"] or any(line["step"] >= epoch for line in lines[1:])):
+        due = [step for step in lines[0]["at"] if step <= epoch] if lines else [epoch]
+        if not due or any(line["step"] >= due[-1] for line in lines[1:]):
             return False
         time.sleep(0.002)
     return False
