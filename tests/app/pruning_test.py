@@ -124,8 +124,8 @@ class Pruning(RunsCase):
     def test_one_that_never_asks_runs_on_and_is_not_pruned(self):
         late = self.config(options=["asks=never", "last=unreported"])
         late.write_text(late.read_text().replace(f"at: {AT}", f"at: [1, {EPOCHS - 1}]"))
-        late = late.rename(late.with_stem("late"))  # no epoch is reported after the last one that is compared
-        for name, config, at in (("never", self.config(options=["asks=never"]), AT), ("late", late, [1, EPOCHS - 1])):
+        late = late.rename(late.with_stem("unreported"))  # no epoch is reported after the last one that is compared
+        for name, config, at in (("never", self.config(options=["asks=never"]), AT), ("unreported", late, [1, EPOCHS - 1])):
             self.skyline("search", config, "--run", name, ranks=2)
             trials = self.trials(name)
             self.assertEqual({trial["status"] for trial in trials}, {"ok"})
