@@ -33,7 +33,8 @@ def flow(value: Any, path: str) -> str:
         return _word(os.fspath(value))
     try:
         number = value.item() if hasattr(value, "item") else value  # a number of NumPy, or a plain one
-        if isinstance(number, float) and math.isinf(number):  # an open bound; the program refuses it elsewhere
+        is_open = isinstance(number, float) and math.isinf(number) and not path.startswith("space.")
+        if is_open:  # a bound; the program refuses it elsewhere
             return ".inf" if number > 0 else "-.inf"
         return json.dumps(number, allow_nan=False)
     except (TypeError, ValueError, RuntimeError) as problem:
