@@ -30,8 +30,8 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr int kPauseOfTuner_ms = 100;
-constexpr double kFarewell_s = 1;        // in which a program may end by itself once it is unwanted
-constexpr double kEndAfterSocket_s = 5;  // in which a program that has closed its socket must end
+constexpr double kFarewell_s = 1;        // longest time until the end of a program that is unwanted
+constexpr double kEndAfterSocket_s = 5;  // longest time until the end of a program without a socket
 constexpr double kLongestStep_s = 1;  // time that counts at once, since this process may have been suspended
 constexpr std::size_t kTunerPieceBytes = std::size_t{1} << 16U;
 
