@@ -40,7 +40,7 @@ TABLE = {
 # lower ones. A module without an entry has no topic folders.
 ROOMS = {
     "core": ["system", "text", "config", ""],
-    "space": ["expressions", "network", "layers", "conditions", "language"],
+    "space": ["expressions", "network", "layers", "quantized", "conditions", "language"],
     "search": ["pareto", "surrogate", "model", "algorithms", ""],
     "comm": ["", "mpi"],
     "store": ["publish", "hdf5", "arrays", "data", "events", "run_folder", "journal", "weights"],
@@ -63,7 +63,7 @@ FACES = {
     "launcher": ["launch_protocol"],
     "machine": ["device_binding", "nccl_settings", "node", "node_semaphore"],
     "objective": ["derived_ends"],
-    "space": ["language/searched_section", "language/space_keys", "network/network_alignment"],
+    "space": ["language/searched_section", "language/space_keys", "network/network_alignment", "quantized/int8_network"],
     "search": ["algorithms/listed_search", "algorithms/proposal_list", "pareto/repeated_front", "pruning_bars"],
     "trial": ["column_names", "commit_log", "course_text", "forwarding", "given_metric", "metric_keys", "refit", "scope_timer", "trial_fields",
               "trial_record"],

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "skyline/core/option_kind.hpp"
+#include "skyline/space/int8_layer.hpp"
 #include "skyline/space/network.hpp"
 
 #include <cstdint>
@@ -100,6 +101,9 @@ class LayerKind {
   /// if the layer has one input, the same shape before and after, and no tensor of more than one dimension.
   /// It also says that the layer may draw, so that two equal layers are never merged into one.
   virtual Traits traits(const Layer& layer) const;
+  /// Takes down a complete layer of this kind as steps of an int8 network, and returns the layer's output.
+  /// The default returns nullopt: the kind says nothing of int8, and a network with it has no int8 costs.
+  virtual std::optional<Int8Tensor> int8(Int8Steps& /*steps*/) const { return std::nullopt; }
 };
 
 /// Adds a kind; call it before any space is parsed. @throws InternalError if the name is taken

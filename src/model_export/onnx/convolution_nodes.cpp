@@ -1,5 +1,6 @@
 // Products with weights: convolutions and linear layers.
-#include "model_export/model/sliding_window.hpp"
+#include "skyline/space/window.hpp"
+
 #include "model_export/onnx/onnx_layers.hpp"
 
 namespace skyline::model_export {
@@ -7,7 +8,7 @@ namespace {
 
 using Dims = std::vector<std::int64_t>;
 
-std::vector<OnnxAttribute> window_attributes(const SlidingWindow& window, std::int64_t groups) {
+std::vector<OnnxAttribute> window_attributes(const space::Window& window, std::int64_t groups) {
   const auto list = [](const std::array<std::int64_t, 2>& pair) { return Dims{pair[0], pair[1]}; };
   const auto& padding = window.padding;
   return {{"kernel_shape", list(window.kernel)},
@@ -30,14 +31,14 @@ ExportedValue convolution(OnnxLayer& layer) {
   std::vector<std::string> inputs{layer.image(), layer.tensor("weight", dims)};
   if (has_bias(own)) inputs.push_back(layer.tensor("bias"));
   const std::int64_t groups = own.input().channels / dims[1];
-  return {layer.node("Conv", inputs, window_attributes(SlidingWindow::of(own, along_width), groups))};
+  return {layer.node("Conv", inputs, window_attributes(space::Window::of(own, along_width), groups))};
 }
 
 ExportedValue separable(OnnxLayer& layer) {
   const space::Layer& own = layer.layer();
   const std::string by_channel =
       layer.node("Conv", {layer.image(), layer.tensor("depthwise_weight")},
-                 window_attributes(SlidingWindow::of(own, false), own.input().channels));
+                 window_attributes(space::Window::of(own, false), own.input().channels));
   std::vector<std::string> inputs{by_channel, layer.tensor("weight")};
   if (has_bias(own)) inputs.push_back(layer.tensor("bias"));
   return {layer.node("Conv", inputs)};

@@ -1,4 +1,5 @@
-#include "model_export/model/sliding_window.hpp"
+#include "skyline/space/window.hpp"
+
 #include "model_export/onnx/onnx_layers.hpp"
 
 namespace skyline::model_export {
@@ -9,7 +10,7 @@ using Dims = std::vector<std::int64_t>;
 /// Pools with a sliding window; padded places do not count.
 auto sliding(const char* op) {
   return [op](OnnxLayer& layer) {
-    const SlidingWindow window = SlidingWindow::of_pool(layer.layer());
+    const space::Window window = space::Window::of_pool(layer.layer());
     const auto& padding = window.padding;
     return ExportedValue{layer.node(op, {layer.image()},
                                     {{"kernel_shape", Dims{window.kernel[0], window.kernel[1]}},

@@ -1,4 +1,5 @@
-#include "model_export/model/sliding_window.hpp"
+#include "skyline/space/window.hpp"
+
 #include "model_export/pytorch/pytorch_layers.hpp"
 
 namespace skyline::model_export {
@@ -66,7 +67,7 @@ ExportedValue stochastic_depth_call(PytorchLayer& layer) {
 
 auto sliding(const std::string& function, const std::string& more) {
   return [=](PytorchLayer& layer) {
-    const SlidingWindow window = SlidingWindow::of_pool(layer.layer());
+    const space::Window window = space::Window::of_pool(layer.layer());
     return ExportedValue{function + "(" + layer.image() + ", " + python_text(window.kernel) +
                          ", stride=" + python_text(window.stride) +
                          ", padding=" + python_text(window.padding) + more + ")"};
@@ -139,7 +140,7 @@ ExportedValue patch_embedding_call(PytorchLayer& layer) {
 
 ExportedValue separable_call(PytorchLayer& layer) {
   const space::Layer& own = layer.layer();
-  const SlidingWindow window = SlidingWindow::of(own, false);
+  const space::Window window = space::Window::of(own, false);
   const std::string tensors = layer.parameters();
   const std::string by_channel =
       "F.conv2d(" + layer.image() + ", " + tensors +

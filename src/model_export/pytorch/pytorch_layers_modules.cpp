@@ -1,4 +1,5 @@
-#include "model_export/model/sliding_window.hpp"
+#include "skyline/space/window.hpp"
+
 #include "model_export/pytorch/pytorch_layers.hpp"
 
 namespace skyline::model_export {
@@ -17,7 +18,7 @@ std::string called(PytorchLayer& layer, const std::string& constructor, const st
 ExportedValue conv2d_call(PytorchLayer& layer) {
   const space::Layer& own = layer.layer();
   const std::vector<std::int64_t>& dims = own.tensors.front().dims;
-  const SlidingWindow window = SlidingWindow::of(own, false);
+  const space::Window window = space::Window::of(own, false);
   const auto option = [](const char* name, const std::array<std::int64_t, 2>& value, std::int64_t neutral) {
     return value == std::array{neutral, neutral} ? ""
                                                  : std::string(", ") + name + "=" + std::to_string(value[0]);
@@ -35,7 +36,7 @@ ExportedValue conv2d_call(PytorchLayer& layer) {
 ExportedValue conv1d_call(PytorchLayer& layer) {
   const space::Layer& own = layer.layer();
   const std::vector<std::int64_t>& dims = own.tensors.front().dims;
-  const SlidingWindow window = SlidingWindow::of(own, true);
+  const space::Window window = space::Window::of(own, true);
   return {called(layer,
                  "nn.Conv1d(" + std::to_string(own.input().channels) + ", " + std::to_string(dims[0]) + ", " +
                      std::to_string(dims[2]) + ", stride=" + std::to_string(window.stride[1]) + ", padding=" +

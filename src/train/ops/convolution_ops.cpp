@@ -1,3 +1,5 @@
+#include "skyline/space/window.hpp"
+
 #include "train/device/device_place.hpp"
 #include "train/ops/fusing_op.hpp"
 #include "train/ops/op_list.hpp"
@@ -18,6 +20,13 @@
 namespace skyline::train {
 namespace {
 
+/// Returns whether a window takes single pixels, and leaves some out.
+bool takes_single_pixels(const space::Window& window) {
+  constexpr std::array<std::int64_t, 2> kOne = {1, 1};
+  return window.kernel == kOne && window.padding == std::array<std::int64_t, 2>{0, 0} &&
+         window.stride != kOne;
+}
+
 /// A convolution; also the op of depthwise_conv2d, which has one group per channel.
 class Conv2dOp final : public FusingOp {
  public:
@@ -25,10 +34,10 @@ class Conv2dOp final : public FusingOp {
       : tensors_(tensors),
         place_(place),
         products_(place.type_of_products(layer)),
-        window_(SlidingWindow::of(layer)),
+        window_(space::Window::of(layer, /*along_width=*/false)),
         groups_(layer.input().channels / tensors.value("weight").size(1)),
         has_bias_(tensors.has("bias")) {
-    if (place.has_own_kernels() && groups_ == 1 && window_.takes_single_pixels()) {
+    if (place.has_own_kernels() && groups_ == 1 && takes_single_pixels(window_)) {
       std::swap(thinning_, window_.stride);
     }
   }
@@ -126,7 +135,7 @@ class Conv2dOp final : public FusingOp {
   LayerTensors& tensors_;
   const DevicePlace& place_;
   at::ScalarType products_;
-  SlidingWindow window_;
+  space::Window window_;
   std::array<std::int64_t, 2> thinning_ = {1, 1};  // only every n-th pixel is taken, in each direction
   std::vector<std::int64_t> shape_;                // shape of the step's input
   std::int64_t groups_;
@@ -145,7 +154,7 @@ class Conv2dOp final : public FusingOp {
 
 void add_convolution_ops(OpList& ops) {
   ops.add("conv1d", by_function_of_layer([](const space::Layer& layer, LayerTensors& tensors) {
-            return [&tensors, window = SlidingWindow::of(layer),
+            return [&tensors, window = space::Window::of(layer, /*along_width=*/false),
                     groups = space::attribute_integer_or(layer, "groups", 1)](const at::Tensor& input) {
               return at::conv1d(input.squeeze(2), tensors.value("weight"), tensor_if_any(tensors, "bias"),
                                 window.stride[1], window.padding[1], window.dilation[1], groups)
@@ -155,7 +164,8 @@ void add_convolution_ops(OpList& ops) {
   ops.add("conv2d", of_class<Conv2dOp>());
   ops.add("depthwise_conv2d", of_class<Conv2dOp>());
   ops.add("separable_conv2d", by_function_of_layer([](const space::Layer& layer, LayerTensors& tensors) {
-            return [&tensors, window = SlidingWindow::of(layer)](const at::Tensor& input) {
+            return [&tensors,
+                    window = space::Window::of(layer, /*along_width=*/false)](const at::Tensor& input) {
               const at::Tensor by_channel =
                   at::conv2d(input, tensors.value("depthwise_weight"), {}, window.stride, window.padding,
                              window.dilation, /*groups=*/input.size(1));

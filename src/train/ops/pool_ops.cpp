@@ -1,3 +1,5 @@
+#include "skyline/space/window.hpp"
+
 #include "train/device/device_place.hpp"
 #include "train/ops/op_list.hpp"
 #include "train/ops/op_tensors.hpp"
@@ -20,7 +22,7 @@ namespace {
 
 class MaxPoolOp final : public FusedOp {
  public:
-  explicit MaxPoolOp(const space::Layer& layer) : window_(SlidingWindow::of_pool(layer)) {}
+  explicit MaxPoolOp(const space::Layer& layer) : window_(space::Window::of_pool(layer)) {}
 
   at::Tensor reference(const Activations& inputs, bool /*training*/) override {
     return std::get<0>(pool(inputs.front()));
@@ -50,7 +52,7 @@ class MaxPoolOp final : public FusedOp {
     return at::max_pool2d_with_indices(input, window_.kernel, window_.stride, window_.padding);
   }
 
-  SlidingWindow window_;
+  space::Window window_;
   at::Tensor input_;
   at::Tensor indices_;
 };
@@ -98,7 +100,7 @@ void add_pool_ops(OpList& ops) {
             };
           }));
   ops.add("average_pool", by_function_of_layer([](const space::Layer& layer, LayerTensors& /*tensors*/) {
-            return [window = SlidingWindow::of_pool(layer)](const at::Tensor& input) {
+            return [window = space::Window::of_pool(layer)](const at::Tensor& input) {
               return at::avg_pool2d(input, window.kernel, window.stride, window.padding, /*ceil_mode=*/false,
                                     /*count_include_pad=*/false);
             };
