@@ -17,9 +17,9 @@ using Int8Tensor = std::size_t;
 /// runtimes. Those two are computed in float32 between two grids.
 enum class Int8Op {
   kConvolution,  // products with weights; linear layers and norms by channel have kernel 1
-  kAdd,
-  kMultiply,  // of tensors of one shape, or by one value per channel
-  kConcat,    // channels, one input after the other
+  kAdd,          // of two tensors of one shape
+  kMultiply,     // of two tensors of one shape, or of a tensor by the second's one value per channel
+  kConcat,       // channels, one input after the other
   kMaxPool,
   kAveragePool,  // padded places do not count
   kMean,         // over all places of a channel
@@ -38,8 +38,8 @@ enum class Int8Op {
 
 /// The products of a convolution with weights of its layer.
 struct Int8Products {
-  std::string weight;       // tensor [outputs, inputs / groups, ...]; empty: all weights are 1, one per group
-  std::string bias;         // tensor [outputs]; empty for none
+  std::string weight = {};  // tensor [outputs, inputs / groups, ...]; empty: all weights are 1, one per group
+  std::string bias = {};    // tensor [outputs]; empty for none
   Window window = {};       // movement of the weights over the input
   std::int64_t groups = 1;  // parts of the channels
   double factor = 1;        // multiplies weights and bias
@@ -61,7 +61,7 @@ class Int8Steps {
   virtual Int8Tensor norm(Int8Tensor input) = 0;
   /// Adds max(low, min(high, x)). @returns its output
   virtual Int8Tensor clamp(Int8Tensor input, double low, double high) = 0;
-  /// Adds a step without weights. @returns its output
+  /// Adds a step without weights, not kClamp or kLayer. @returns its output
   /// @param window  of pools
   /// @param heads   of attention
   virtual Int8Tensor step(Int8Op op, const std::vector<Int8Tensor>& inputs, const Shape& output,

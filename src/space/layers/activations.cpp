@@ -3,9 +3,30 @@
 #include "space/layers/layers.hpp"
 
 #include <array>
+#include <limits>
 
 namespace skyline::space {
 namespace {
+
+// Activations in an int8 network. Those without an int8 kernel in the usual runtimes stay in float32.
+Int8Tensor activation_in_float(Int8Steps& steps) {
+  return steps.in_float();
+}
+template <Int8Op op>
+Int8Tensor activation_step(Int8Steps& steps) {
+  return steps.step(op, {steps.input()}, steps.layer().output);
+}
+Int8Tensor clamp_below(Int8Steps& steps) {
+  return steps.clamp(steps.input(), 0, std::numeric_limits<double>::infinity());
+}
+Int8Tensor clamp_to_six(Int8Steps& steps) {
+  return steps.clamp(steps.input(), 0, 6);
+}
+Int8Tensor times_its_sigmoid(Int8Steps& steps) {
+  const Shape& shape = steps.layer().output;
+  return steps.step(Int8Op::kMultiply, {steps.input(), steps.step(Int8Op::kSigmoid, {steps.input()}, shape)},
+                    shape);
+}
 
 /// A function without tensors.
 struct Activation {
@@ -16,27 +37,34 @@ struct Activation {
   std::string_view constant = {};  // name of its only attribute
   double fallback = 0;
   std::string_view meaning = {};
+  Int8Tensor (*int8)(Int8Steps&) = activation_in_float;
 };
 
-constexpr std::array kActivations{Activation{.name = "relu", .distribution = Distribution::kRectified},
-                                  Activation{.name = "relu6", .flops = 2},
-                                  Activation{.name = "leaky_relu",
-                                             .flops = 2,
-                                             .constant = "slope",
-                                             .fallback = 0.01,
-                                             .meaning = "Factor of values below 0."},
-                                  Activation{.name = "elu",
-                                             .flops = 4,
-                                             .constant = "alpha",
-                                             .fallback = 1,
-                                             .meaning = "The output far below 0 is minus this."},
-                                  Activation{.name = "gelu", .flops = 5},
-                                  Activation{.name = "silu", .flops = 5},
-                                  Activation{.name = "hard_swish", .flops = 5},
-                                  Activation{.name = "hard_sigmoid", .flops = 4, .zeros = Zeros::kUnknown},
-                                  Activation{.name = "sigmoid", .flops = 4, .zeros = Zeros::kUnknown},
-                                  Activation{.name = "tanh"},
-                                  Activation{.name = "softmax", .flops = 5, .zeros = Zeros::kUnknown}};
+constexpr std::array kActivations{
+    Activation{.name = "relu", .distribution = Distribution::kRectified, .int8 = clamp_below},
+    Activation{.name = "relu6", .flops = 2, .int8 = clamp_to_six},
+    Activation{.name = "leaky_relu",
+               .flops = 2,
+               .constant = "slope",
+               .fallback = 0.01,
+               .meaning = "Factor of values below 0."},
+    Activation{.name = "elu",
+               .flops = 4,
+               .constant = "alpha",
+               .fallback = 1,
+               .meaning = "The output far below 0 is minus this."},
+    Activation{.name = "gelu", .flops = 5},
+    Activation{.name = "silu", .flops = 5, .int8 = times_its_sigmoid},
+    Activation{.name = "hard_swish", .flops = 5, .int8 = activation_step<Int8Op::kHardSwish>},
+    Activation{.name = "hard_sigmoid",
+               .flops = 4,
+               .zeros = Zeros::kUnknown,
+               .int8 = activation_step<Int8Op::kHardSigmoid>},
+    Activation{
+        .name = "sigmoid", .flops = 4, .zeros = Zeros::kUnknown, .int8 = activation_step<Int8Op::kSigmoid>},
+    Activation{.name = "tanh", .int8 = activation_step<Int8Op::kTanh>},
+    Activation{
+        .name = "softmax", .flops = 5, .zeros = Zeros::kUnknown, .int8 = activation_step<Int8Op::kSoftmax>}};
 
 class ActivationKind final : public LayerKind {
  public:
@@ -58,6 +86,8 @@ class ActivationKind final : public LayerKind {
     return {
         .features = Features::kKept, .distribution = activation_.distribution, .zeros = activation_.zeros};
   }
+
+  std::optional<Int8Tensor> int8(Int8Steps& steps) const override { return activation_.int8(steps); }
 
  private:
   const Activation& activation_;
@@ -82,6 +112,8 @@ class Prelu final : public LayerKind {
   Traits traits(const Layer& /*layer*/) const override {
     return {.features = Features::kKept, .zeros = Zeros::kIfAll};
   }
+
+  std::optional<Int8Tensor> int8(Int8Steps& steps) const override { return steps.in_float(); }
 };
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include "space/layers/layers.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 namespace skyline::space {
 namespace {
@@ -41,6 +43,19 @@ class PatchEmbedding final : public LayerKind {
   }
 
   Traits traits(const Layer& /*layer*/) const override { return {}; }
+
+  /// Int8 runtimes have no sum with a trained constant, so an embedding of positions stays in float32.
+  std::optional<Int8Tensor> int8(Int8Steps& steps) const override {
+    const Layer& layer = steps.layer();
+    if (attribute_flag(layer, "position")) return steps.in_float();
+    const std::int64_t patch = attribute_integer(layer, "patch");
+    const std::int64_t rows = layer.input().height == 1 ? 1 : patch;
+    const Window window{.kernel = {rows, patch}, .stride = {rows, patch}};
+    const Shape patches{layer.output.channels, layer.input().height / rows, layer.input().width / patch};
+    const Int8Tensor tokens =
+        steps.convolution(steps.input(), {.weight = "weight", .bias = "bias", .window = window}, patches);
+    return patches == layer.output ? tokens : steps.step(Int8Op::kView, {tokens}, layer.output);
+  }
 };
 
 class MultiHeadSelfAttention final : public LayerKind {
@@ -84,6 +99,22 @@ class MultiHeadSelfAttention final : public LayerKind {
   Traits traits(const Layer& layer) const override {
     return {.zeros = attribute_flag(layer, "bias") ? Zeros::kUnknown : Zeros::kIfAll};
   }
+
+  std::optional<Int8Tensor> int8(Int8Steps& steps) const override {
+    const Layer& layer = steps.layer();
+    const std::int64_t heads = attribute_integer(layer, "heads");
+    const auto product = [&](Int8Tensor input, const std::string& part, double factor) {
+      const std::string bias = attribute_flag(layer, "bias") ? part + "bias" : "";
+      return steps.convolution(input, {.weight = part + "weight", .bias = bias, .factor = factor},
+                               layer.output);
+    };
+    const double scale = 1 / std::sqrt(static_cast<double>(layer.input().channels / heads));
+    const Int8Tensor query = product(steps.input(), "query_", scale);
+    const Int8Tensor key = product(steps.input(), "key_", 1);
+    const Int8Tensor value = product(steps.input(), "value_", 1);
+    const Int8Tensor mixed = steps.step(Int8Op::kAttention, {query, key, value}, layer.output, {}, heads);
+    return product(mixed, "", 1);
+  }
 };
 
 /// A gate per channel, computed from the means of all channels.
@@ -116,6 +147,21 @@ class SqueezeExcitation final : public LayerKind {
 
   Traits traits(const Layer& /*layer*/) const override {
     return {.features = Features::kKept, .zeros = Zeros::kIfAll};
+  }
+
+  std::optional<Int8Tensor> int8(Int8Steps& steps) const override {
+    const Layer& layer = steps.layer();
+    const Shape channels{layer.input().channels, 1, 1};
+    const Shape squeezed{layer.tensors.front().dims.front(), 1, 1};
+    const Int8Tensor means = steps.step(Int8Op::kMean, {steps.input()}, channels);
+    const Int8Tensor reduced =
+        steps.convolution(means, {.weight = "reduce_weight", .bias = "reduce_bias"}, squeezed);
+    const Int8Tensor expanded =
+        steps.convolution(steps.clamp(reduced, 0, std::numeric_limits<double>::infinity()),
+                          {.weight = "expand_weight", .bias = "expand_bias"}, channels);
+    const Int8Op gate = attribute_flag(layer, "hard") ? Int8Op::kHardSigmoid : Int8Op::kSigmoid;
+    return steps.step(Int8Op::kMultiply, {steps.input(), steps.step(gate, {expanded}, channels)},
+                      layer.output);
   }
 };
 

@@ -19,6 +19,7 @@ class Convolution final : public LayerKind {
   void read_attributes(Layer& layer, AttributeReader& reader) const override;
   void infer(Layer& layer, AttributeReader& reader) const override;
   Traits traits(const Layer& layer) const override;
+  std::optional<Int8Tensor> int8(Int8Steps& steps) const override;
 
  private:
   std::int64_t groups(const Layer& layer) const {
@@ -122,6 +123,21 @@ Traits Convolution::traits(const Layer& layer) const {
   return {.features = form_.has_channels ? Features::kNew : Features::kKept,
           .may_be_identity = keeps_places && holds_input && !form_.is_separable,
           .zeros = attribute_flag(layer, "bias") ? Zeros::kUnknown : Zeros::kIfAll};
+}
+
+std::optional<Int8Tensor> Convolution::int8(Int8Steps& steps) const {
+  const Layer& layer = steps.layer();
+  const Window window = Window::of(layer, !form_.is_two_dimensional);
+  const std::string bias = attribute_flag(layer, "bias") ? "bias" : "";
+  if (!form_.is_separable) {
+    return steps.convolution(steps.input(),
+                             {.weight = "weight", .bias = bias, .window = window, .groups = groups(layer)},
+                             layer.output);
+  }
+  const Int8Tensor windowed = steps.convolution(
+      steps.input(), {.weight = "depthwise_weight", .window = window, .groups = groups(layer)},
+      {layer.input().channels, layer.output.height, layer.output.width});
+  return steps.convolution(windowed, {.weight = "weight", .bias = bias}, layer.output);
 }
 
 }  // namespace

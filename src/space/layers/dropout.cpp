@@ -27,6 +27,8 @@ class Drop final : public LayerKind {
             .zeros = Zeros::kIfAll};
   }
 
+  std::optional<Int8Tensor> int8(Int8Steps& steps) const override { return steps.input(); }
+
  private:
   std::string_view name_;
   double probability_;

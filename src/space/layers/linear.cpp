@@ -34,6 +34,11 @@ class Linear final : public LayerKind {
     return {.may_be_identity = layer.output.channels >= layer.input().channels,
             .zeros = attribute_flag(layer, "bias") ? Zeros::kUnknown : Zeros::kIfAll};
   }
+
+  std::optional<Int8Tensor> int8(Int8Steps& steps) const override {
+    const std::string bias = attribute_flag(steps.layer(), "bias") ? "bias" : "";
+    return steps.convolution(steps.input(), {.weight = "weight", .bias = bias}, steps.layer().output);
+  }
 };
 
 }  // namespace

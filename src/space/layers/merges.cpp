@@ -22,6 +22,16 @@ void refuse(const Layer& layer, AttributeReader& reader, const std::string& expe
   reader.fail("expected " + expected + ", got " + shapes);
 }
 
+/// Adds a step for the first two inputs, one for its output and the third input, and so on: runtimes have
+/// no sums or products of three.
+Int8Tensor two_by_two(Int8Op op, Int8Steps& steps) {
+  Int8Tensor result = steps.input(0);
+  for (std::size_t i = 1; i < steps.layer().input_shapes.size(); ++i) {
+    result = steps.step(op, {result, steps.input(i)}, steps.layer().output);
+  }
+  return result;
+}
+
 class Add final : public MergeKind {
  public:
   std::string_view name() const override { return "add"; }
@@ -37,6 +47,7 @@ class Add final : public MergeKind {
   Traits traits(const Layer& /*layer*/) const override {
     return {.features = Features::kKept, .adds = true, .zeros = Zeros::kIfAll};
   }
+  std::optional<Int8Tensor> int8(Int8Steps& steps) const override { return two_by_two(Int8Op::kAdd, steps); }
 };
 
 class Concat final : public MergeKind {
@@ -57,6 +68,11 @@ class Concat final : public MergeKind {
   Traits traits(const Layer& /*layer*/) const override {
     return {.features = Features::kJoined, .zeros = Zeros::kIfAll};
   }
+  std::optional<Int8Tensor> int8(Int8Steps& steps) const override {
+    std::vector<Int8Tensor> inputs;
+    for (std::size_t i = 0; i < steps.layer().input_shapes.size(); ++i) inputs.push_back(steps.input(i));
+    return steps.step(Int8Op::kConcat, inputs, steps.layer().output);
+  }
 };
 
 class Multiply final : public MergeKind {
@@ -75,6 +91,9 @@ class Multiply final : public MergeKind {
   }
   Traits traits(const Layer& /*layer*/) const override {
     return {.features = Features::kKept, .zeros = Zeros::kIfAny};
+  }
+  std::optional<Int8Tensor> int8(Int8Steps& steps) const override {
+    return two_by_two(Int8Op::kMultiply, steps);
   }
 };
 

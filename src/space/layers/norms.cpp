@@ -36,6 +36,8 @@ class BatchNorm final : public LayerKind {
   Traits traits(const Layer& /*layer*/) const override {
     return {.features = Features::kKept, .distribution = Distribution::kNormalized};
   }
+
+  std::optional<Int8Tensor> int8(Int8Steps& steps) const override { return steps.norm(steps.input()); }
 };
 
 /// Norms by statistics of the sample, the same in training and in evaluation mode.
@@ -52,6 +54,7 @@ class SampleNorm : public LayerKind {
   Traits traits(const Layer& layer) const final {
     return {.features = Features::kKept, .zeros = has_tensors(layer) ? Zeros::kUnknown : Zeros::kIfAll};
   }
+  std::optional<Int8Tensor> int8(Int8Steps& steps) const final { return steps.in_float(); }
 
  private:
   virtual void check(const Layer& /*layer*/, AttributeReader& /*reader*/) const {}

@@ -13,6 +13,15 @@ Traits traits_of_pool(const Layer& layer, bool is_maximum) {
           .zeros = Zeros::kIfAll};
 }
 
+Int8Tensor int8_pool(Int8Steps& steps, bool is_maximum, const Window& window) {
+  return steps.step(is_maximum ? Int8Op::kMaxPool : Int8Op::kAveragePool, {steps.input()},
+                    steps.layer().output, window);
+}
+
+Int8Tensor int8_global_pool(Int8Steps& steps, bool is_maximum) {
+  return steps.step(is_maximum ? Int8Op::kMaximum : Int8Op::kMean, {steps.input()}, steps.layer().output);
+}
+
 class Pool final : public LayerKind {
  public:
   explicit Pool(bool is_maximum) : is_maximum_(is_maximum) {}
@@ -43,6 +52,11 @@ class Pool final : public LayerKind {
 
   Traits traits(const Layer& layer) const override { return traits_of_pool(layer, is_maximum_); }
 
+  std::optional<Int8Tensor> int8(Int8Steps& steps) const override {
+    if (traits(steps.layer()).is_identity) return steps.input();
+    return int8_pool(steps, is_maximum_, Window::of_pool(steps.layer()));
+  }
+
  private:
   bool is_maximum_;
 };
@@ -59,6 +73,11 @@ class GlobalPool final : public LayerKind {
   Traits traits(const Layer& layer) const override {
     return {
         .features = Features::kKept, .is_identity = layer.output == layer.input(), .zeros = Zeros::kIfAll};
+  }
+
+  std::optional<Int8Tensor> int8(Int8Steps& steps) const override {
+    if (traits(steps.layer()).is_identity) return steps.input();
+    return int8_global_pool(steps, is_maximum_);
   }
 
  private:
@@ -87,6 +106,17 @@ class AdaptivePool final : public LayerKind {
   }
 
   Traits traits(const Layer& layer) const override { return traits_of_pool(layer, is_maximum_); }
+
+  /// Windows of several sizes stay in float32.
+  std::optional<Int8Tensor> int8(Int8Steps& steps) const override {
+    const Shape& input = steps.layer().input();
+    const Shape& output = steps.layer().output;
+    if (output == input) return steps.input();
+    if (output.height == 1 && output.width == 1) return int8_global_pool(steps, is_maximum_);
+    if (input.height % output.height != 0 || input.width % output.width != 0) return steps.in_float();
+    const std::array size{input.height / output.height, input.width / output.width};
+    return int8_pool(steps, is_maximum_, {.kernel = size, .stride = size});
+  }
 
  private:
   bool is_maximum_;

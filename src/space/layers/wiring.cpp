@@ -17,6 +17,10 @@ class Flatten final : public LayerKind {
             .is_identity = layer.output == layer.input(),
             .zeros = Zeros::kIfAll};
   }
+  std::optional<Int8Tensor> int8(Int8Steps& steps) const override {
+    if (traits(steps.layer()).is_identity) return steps.input();
+    return steps.step(Int8Op::kView, {steps.input()}, steps.layer().output);
+  }
 };
 
 class Identity final : public LayerKind {
@@ -30,6 +34,7 @@ class Identity final : public LayerKind {
             .is_identity = true,
             .zeros = Zeros::kIfAll};
   }
+  std::optional<Int8Tensor> int8(Int8Steps& steps) const override { return steps.input(); }
 };
 
 class Zero final : public LayerKind {
@@ -49,6 +54,10 @@ class Zero final : public LayerKind {
 
   Traits traits(const Layer& /*layer*/) const override {
     return {.features = Features::kKept, .zeros = Zeros::kAlways};
+  }
+
+  std::optional<Int8Tensor> int8(Int8Steps& steps) const override {
+    return steps.step(Int8Op::kZeros, {}, steps.layer().output);
   }
 };
 

@@ -15,7 +15,7 @@ namespace skyline::space {
 struct Int8Step {
   Int8Op op = Int8Op::kLayer;
   std::size_t layer = 0;  // index in the network of the layer whose tensors, name and definition it has
-  std::vector<Int8Tensor> inputs;
+  std::vector<Int8Tensor> inputs = {};
   Int8Tensor output = 0;
   Int8Products products = {};  // of kConvolution
   Window window = {};          // of kMaxPool, kAveragePool
@@ -34,6 +34,11 @@ struct Int8View {
   std::vector<Int8Step> steps;  // in the order of the network's layers; each writes one new tensor
   Int8Tensor output = 0;
 };
+
+/// Returns the steps of a network. Step i writes tensor i + 1. A step that the output doesn't need is left
+/// out, and norms and clamps join the step before them if nothing else reads its output.
+/// @throws UserError naming the first layer whose kind says no steps
+Int8View int8_view(const Network& network);
 
 /// The grid of a tensor: value = scale * (number - zero), numbers from -128 to 127.
 struct Int8Grid {
