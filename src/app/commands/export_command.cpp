@@ -59,7 +59,21 @@ void make_export_folder(const ModelSource& source, const std::filesystem::path& 
   make_output_folder(folder);
 }
 
-std::filesystem::path write_calibration(const ModelSource& source, const Calibration& calibration,
+/// The calibration samples as a file.
+struct CalibrationFile {
+  std::string npz;
+  std::size_t samples = 0;
+};
+
+CalibrationFile calibration_file(const ModelSource& source, const ExportArguments& arguments) {
+  const CalibrationSet set = draw_calibration(source, {.count = arguments.calibration,
+                                                       .file = arguments.data,
+                                                       .option = "--calibration",
+                                                       .file_option = "--data"});
+  return {calibration_npz(set), set.rows.size()};
+}
+
+std::filesystem::path write_calibration(const ModelSource& source, const CalibrationFile& calibration,
                                         std::size_t wanted, const std::filesystem::path& folder,
                                         bool overwrites) {
   make_export_folder(source, folder);
@@ -77,10 +91,10 @@ int run_export(const ExportArguments& arguments) {
   const std::filesystem::path own = source.run.paths.exports();
   const std::filesystem::path& folder = arguments.out.empty() ? own : arguments.out;
   const bool overwrites = arguments.force || arguments.out.empty();
-  std::optional<Calibration> calibration;  // refused before any model is written
+  std::optional<CalibrationFile> calibration;  // refused before any model is written
   if (arguments.calibration > 0) {
     check_output(folder / kCalibrationFile, overwrites);
-    calibration = draw_calibration(source, arguments.calibration, arguments.data);
+    calibration = calibration_file(source, arguments);
   }
   const auto missing = select_models(source, arguments.choice, [&](const SelectedModel& model) {
     for (const auto& path : export_model(source, model, arguments.format, folder, overwrites)) {
