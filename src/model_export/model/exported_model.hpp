@@ -7,6 +7,7 @@
 #include "store/arrays/preparation.hpp"
 #include "store/weights/weights.hpp"
 
+#include <array>
 #include <filesystem>
 #include <set>
 #include <string>
@@ -37,6 +38,16 @@ struct ExportedModel {
 
 /// kOnnxInt8, kTflite and kC hold the network with whole numbers.
 enum class Format { kOnnx, kPytorch, kSafetensors, kOnnxInt8, kTflite, kC };
+struct NamedFormat {
+  const char* name;
+  Format format;
+};
+inline constexpr std::array kFormats{NamedFormat{"onnx", Format::kOnnx},
+                                     NamedFormat{"pytorch", Format::kPytorch},
+                                     NamedFormat{"safetensors", Format::kSafetensors},
+                                     NamedFormat{"onnx-int8", Format::kOnnxInt8},
+                                     NamedFormat{"tflite", Format::kTflite},
+                                     NamedFormat{"c", Format::kC}};
 constexpr bool is_int8(Format format) {
   return format == Format::kOnnxInt8 || format == Format::kTflite || format == Format::kC;
 }
