@@ -76,6 +76,7 @@ struct EvaluatorServices {
   std::shared_ptr<const store::Dataset> dataset;  // nullptr if the configuration gives only a shape
   store::SplitIndices split;                      // split of its training set; empty without a data set
   Normalization normalization = Normalization::kStandard;
+  std::uint64_t seed = 0;                // seed of the run
   std::vector<std::string> wanted = {};  // metrics that objectives and constraints use
   std::vector<MetricBound> bounds = {};  // constraints of the search on what is measured
   Ranks* ranks = nullptr;                // nullptr if this process is not in a job, and only predicts costs

@@ -7,6 +7,7 @@
 #include "app/config/evaluator_section.hpp"
 #include "app/config/exported_network.hpp"
 #include "app/job/stop_request.hpp"
+#include "app/models/calibration.hpp"
 #include "app/models/model_data.hpp"
 #include "app/models/selected_model.hpp"
 #include "comm/environment.hpp"
@@ -30,6 +31,7 @@
 #include <iostream>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -44,8 +46,10 @@ using store::TargetKind;
 struct PredictArguments {
   ModelChoice choice;
   DataChoice data;
-  std::filesystem::path out;  // file; empty for standard output
-  bool force = false;         // overwrite an existing file
+  std::filesystem::path out;            // file; empty for standard output
+  bool force = false;                   // overwrite an existing file
+  bool int8 = false;                    // use the int8 forms of the models
+  std::filesystem::path run_data = {};  // data set of the run, for int8; empty for where it was
 };
 
 /// The data on which models of a run are used.
@@ -53,6 +57,7 @@ struct UsedData {
   ModelSource source;
   SourceRows rows;
   std::shared_ptr<const store::Dataset> samples;
+  std::optional<CalibrationSet> calibration = {};  // for int8
 };
 
 /// Brings outputs to the units of the targets.
@@ -67,6 +72,10 @@ UsedData open_data(const PredictArguments& arguments, bool has_targets) {
   UsedData data{.source = ModelSource::open(arguments.choice.run), .rows = {}, .samples = {}};
   if (arguments.data.sources.empty()) throw UserError("expected --data with the samples");
   (void)chosen_trials(data.source.run, arguments.choice);  // a wrong choice is told before the data are read
+  if (arguments.int8) {
+    data.calibration = draw_calibration(
+        data.source, {.file = arguments.run_data, .option = "--int8", .file_option = "--run-data"});
+  }
   data.samples =
       open_model_data(data.source, arguments.data, has_targets, has_targets ? nullptr : &data.rows);
   return data;
@@ -79,11 +88,14 @@ int use_models(const PredictArguments& arguments, const UsedData& data,
   const auto missing = select_models(data.source, arguments.choice, [&](const SelectedModel& model) {
     train::InferenceResult result;
     if (data.samples->test().count > 0) {  // else each row has its reason
+      std::optional<space::Int8Network> int8;
+      if (data.calibration) int8 = int8_form(data.source, model, *data.calibration);
       result = train::load_training().infer(*job, {.section = evaluator_of(data.source.run.config).section,
                                                    .normalization = data.source.data.normalization,
                                                    .architecture = model.trained->trial.proposal.architecture,
                                                    .tensors = model.weights.tensors,
-                                                   .dataset = data.samples});
+                                                   .dataset = data.samples,
+                                                   .int8 = int8 ? &*int8 : nullptr});
     }
     unscale(result.outputs, scaled_targets(data.source.data));
     use(model, result);
@@ -275,6 +287,7 @@ ConfigNode evaluation(const PredictArguments& arguments, const UsedData& data, c
   }
   print_classes(*data.samples, result.outputs);
   std::vector<ConfigNode::Entry> entries;
+  if (arguments.int8) entries.push_back({"int8", ConfigNode::make_scalar("true", {}), {}});
   for (const auto& [name, value] : metadata_of(data.source, model)) {
     if (name != "run" && name != "trial" && name != "arch_id" && name != "weights") continue;
     entries.push_back({name, ConfigNode::make_scalar(value, {}, true), {}});
@@ -318,6 +331,11 @@ RunCommand use_command(CLI::App& command, const std::string& out, int (*run)(con
   const auto arguments = std::make_shared<PredictArguments>();
   add_models(command, arguments->choice);
   add_data(command, arguments->data);
+  CLI::Option* const int8 =
+      command.add_flag("--int8", arguments->int8, "use the networks in int8, as a device would run them");
+  add_path(command, "--run-data", arguments->run_data,
+           "data set of the run, for --int8, where it is elsewhere than when the run began")
+      ->needs(int8);
   command.add_flag("--force", arguments->force, "overwrite the file if it is there");
   add_path(command, "-o,--out", arguments->out, out);
   return [arguments, run] { return run(*arguments); };

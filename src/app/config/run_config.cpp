@@ -14,6 +14,7 @@
 #include "objective/derived_ends.hpp"
 #include "run/baselines.hpp"
 #include "search/pruning_bars.hpp"
+#include "train/options/training_options.hpp"
 
 #include <chrono>
 #include <utility>
@@ -104,6 +105,47 @@ void set_window_of_algorithm(ConfigNode& root) {
   }
 }
 
+/// Refuses int8 metrics of what Skyline does not train.
+void check_int8(const ConfigNode& root, const RunConfig& config) {
+  if (!config.sections.final_training || !config.sections.final_training->int8.value_or(false)) return;
+  if (config.evaluator.kind->name == "training") return;
+  root.at("final").at("int8").fail("needs the evaluator `training`, got `" + config.evaluator.kind->name +
+                                   "`");
+}
+
+/// Returns whether an objective or a constraint is of the int8 network.
+bool aims_at_int8(const ConfigNode& root) {
+  const auto names_int8 = [](const std::string& name) { return name.starts_with(train::kInt8Prefix); };
+  for (const char* const section : {"objectives", "constraints"}) {
+    const ConfigNode* const list = section_in(root, section);
+    if (list == nullptr || !list->is_list()) continue;
+    for (const ConfigNode& item : list->items()) {
+      if (!item.is_map()) continue;
+      for (const ConfigNode::Entry& entry : item.entries()) {
+        if (names_int8(entry.key) || (entry.value.is_scalar() && names_int8(entry.value.as_text())))
+          return true;
+      }
+    }
+  }
+  return false;
+}
+
+/// Has full trainings measured in int8 if `final.int8` says so, or an aim implies it. Where all trials are,
+/// or `final.int8` has another value than a flag, nothing changes.
+void set_int8_of_final(ConfigNode& root) {
+  const ConfigNode* const final_section = section_in(root, "final");
+  const ConfigNode* const training = section_in(root, "training");
+  if (final_section == nullptr || !final_section->is_map() || training == nullptr) return;
+  if (!training->is_map() && !training->is_null()) return;
+  const ConfigNode* const all = training->is_map() ? training->find("int8") : nullptr;
+  if (all != nullptr && !(all->is_scalar() && !parse_bool(all->as_text()).value_or(true))) return;
+  const ConfigNode* const stated = final_section->find("int8");
+  const bool is_stated =
+      stated != nullptr && stated->is_scalar() && parse_bool(stated->as_text()).value_or(false);
+  if (is_stated || (stated == nullptr && aims_at_int8(root)))
+    root.set("training.int8", ConfigNode::make_scalar("final", {}));
+}
+
 /// How far a data set is checked while a configuration is read.
 enum class DataCheck { kStated, kOpened, kVerified };
 
@@ -170,6 +212,7 @@ RunConfig ConfigParser::parse(DataCheck check) {
 void ConfigParser::read_sections() {
   if (!root_.is_map()) root_.fail_expected("a map with the sections data, space, objectives, search, ...");
   set_window_of_algorithm(root_);
+  set_int8_of_final(root_);
   config_.sections = table_.parse(root_);
   if (config_.algorithm().window && !config_.sections.run.window) {
     root_.at("run").at("window").fail("expected a number of trials, got generation: `algorithm: " +
@@ -186,6 +229,7 @@ void ConfigParser::read_sections() {
   check_repeats(root_, config_);
   check_trains(root_, config_);
   check_refit(root_, config_);
+  check_int8(root_, config_);
   check_network();
   if (config_.evaluator.needs.data && config_.sections.data.file.empty()) {
     root_.at("data").fail("missing key `file`");

@@ -51,6 +51,7 @@ evaluate::EvaluatorServices RunConfig::services() const {
   return {.dataset = dataset,
           .split = split,
           .normalization = sections.data.normalization,
+          .seed = sections.run.seed,
           .wanted = objectives.measured_needed(),
           .bounds = bounds_of(objectives),
           .memory_bytes = sections.run.memory_bytes,

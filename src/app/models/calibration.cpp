@@ -3,9 +3,16 @@
 #include "skyline/core/error.hpp"
 
 #include "app/config/data_section.hpp"
+#include "app/config/evaluator_section.hpp"
 #include "app/config/exported_network.hpp"
+#include "comm/environment.hpp"
+#include "core/log.hpp"
+#include "core/text/wording.hpp"
 #include "store/arrays/npz_writer.hpp"
+#include "store/data/calibration_samples.hpp"
 #include "store/publish/publish.hpp"
+#include "train/evaluator/inference.hpp"
+#include "train/loading/load_training.hpp"
 
 #include <cstdint>
 #include <string>
@@ -63,30 +70,48 @@ store::NpzArray labels_of(const SampleView& samples, const DataOptions& data,
 
 }  // namespace
 
-Calibration draw_calibration(const ModelSource& source, std::size_t count,
-                             const std::filesystem::path& file) {
+CalibrationSet draw_calibration(const ModelSource& source, const CalibrationChoice& choice) {
   const ConfigNode& section = source.run.config.at("data");
   const std::uint64_t seed = source.run.header.seed;
-  DataOptions data = source.data;
-  if (!file.empty()) data.file = file.string();
-  if (!store::exists(data.file))
-    throw UserError("--calibration: there is no " + data.file + ": name the data set of the run by --data");
-  const auto dataset = store::Dataset::open(data.file, false);
-  describe_data(section, *dataset, data);
-  const SampleView& train = dataset->train();
-  std::vector<std::int32_t> classes(train.count);
-  if (train.target_kind() == store::TargetKind::kClasses)
-    classes.assign(train.classes().begin(), train.classes().end());
-  const std::vector<std::int64_t> rows =
-      store::stratified_part(classes, split_data(section, *dataset, data, seed).train, count, seed);
-  const space::Shape& shape = dataset->shape();
-  const double bytes = static_cast<double>(rows.size()) * static_cast<double>(sizeof(float)) *
-                       static_cast<double>(shape.channels * shape.height * shape.width);
+  CalibrationSet set{.dataset = nullptr, .data = source.data, .rows = {}};
+  if (!choice.file.empty()) set.data.file = choice.file.string();
+  if (!store::exists(set.data.file)) {
+    throw UserError(choice.option + ": there is no " + set.data.file + ": name the data set of the run by " +
+                    choice.file_option);
+  }
+  set.dataset = store::Dataset::open(set.data.file, false);
+  describe_data(section, *set.dataset, set.data);
+  set.rows = store::calibration_samples(*set.dataset, split_data(section, *set.dataset, set.data, seed),
+                                        choice.count, seed);
+  return set;
+}
+
+std::string calibration_npz(const CalibrationSet& set) {
+  const space::Shape& shape = set.dataset->shape();
+  const double bytes = static_cast<double>(set.rows.size()) * static_cast<double>(sizeof(float)) *
+                       static_cast<double>(shape.elements());
   if (bytes >= 0x1p32) {
-    throw UserError("--calibration " + std::to_string(count) + ": these samples take " +
+    throw UserError("--calibration " + std::to_string(set.rows.size()) + ": these samples take " +
                     std::to_string(static_cast<std::int64_t>(bytes / 0x1p30)) + " GB, expected less than 4");
   }
-  return {store::npz_bytes({inputs_of(train, shape, rows), labels_of(train, data, rows)}), rows.size()};
+  const SampleView& train = set.dataset->train();
+  return store::npz_bytes({inputs_of(train, shape, set.rows), labels_of(train, set.data, set.rows)});
+}
+
+space::Int8Network int8_form(const ModelSource& source, const SelectedModel& model,
+                             const CalibrationSet& set) {
+  if (set.rows.size() < store::kFewCalibrationSamples) {
+    log::warning("int8: " + counted(set.rows.size(), "training sample") +
+                 " are few to measure the values inside a network: expected at least " +
+                 std::to_string(store::kFewCalibrationSamples));
+  }
+  const auto job = comm::make_local_environment();
+  return train::load_training().quantize(*job, {.section = evaluator_of(source.run.config).section,
+                                                .normalization = source.data.normalization,
+                                                .architecture = model.trained->trial.proposal.architecture,
+                                                .tensors = model.weights.tensors,
+                                                .dataset = set.dataset,
+                                                .samples = set.rows});
 }
 
 }  // namespace skyline::app

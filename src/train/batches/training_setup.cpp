@@ -39,12 +39,21 @@ TrainingSetup setup_for(const DeviceUse& device, const TrainingOptions& options,
                       .split = std::move(split),
                       .scaling = ValueScaling(*dataset, normalization),
                       .test_indices = std::vector<std::int64_t>(dataset->test().count),
+                      .calibration = {},
                       .columns = number_columns(*dataset),
                       .device = device,
                       .on_device = nullptr};
   std::iota(setup.test_indices.begin(), setup.test_indices.end(), 0);
   setup.on_device = context_for(device, dataset, setup.scaling, options.precision);
   return setup;
+}
+
+TrainingSetup on_host(const TrainingSetup& setup) {
+  if (setup.on_device->device().is_cpu()) return setup;
+  TrainingSetup host = setup;
+  host.device = {};
+  host.on_device = context_for(host.device, host.dataset, host.scaling, Precision::kFp32);
+  return host;
 }
 
 TrainingSetup setup_of_refit(const TrainingSetup& setup) {

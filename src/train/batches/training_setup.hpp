@@ -28,6 +28,7 @@ struct TrainingSetup {
   ValueScaling scaling;
   bool measure_latency = false;
   std::vector<std::int64_t> test_indices;    // all samples of the test set
+  std::vector<std::int64_t> calibration;     // training samples for int8 networks; empty if there are none
   std::vector<store::TargetColumn> columns;  // number_columns() of the data set
   DeviceUse device;
   std::shared_ptr<DeviceDataset> on_device;  // the device, or the CPU
@@ -37,6 +38,9 @@ struct TrainingSetup {
 TrainingSetup setup_for(const DeviceUse& device, const TrainingOptions& options,
                         const std::shared_ptr<const store::Dataset>& dataset, store::SplitIndices split,
                         Normalization normalization);
+
+/// Returns the setup on the CPU, whatever the device is.
+TrainingSetup on_host(const TrainingSetup& setup);
 
 /// Returns the setup of a refit, which trains on the validation samples, too, and has none to score. A stored
 /// validation set is copied beside the training set.

@@ -261,7 +261,8 @@ std::unique_ptr<trial::Evaluator> make_training_evaluator(const TrainingOptions&
                                                           std::shared_ptr<const store::Dataset> dataset,
                                                           store::SplitIndices split, bool measure_latency,
                                                           DeviceUse device,
-                                                          std::shared_ptr<const NodeMemoryLimiter> memory) {
+                                                          std::shared_ptr<const NodeMemoryLimiter> memory,
+                                                          std::vector<std::int64_t> calibration) {
   if (device.accelerator == nullptr && options.precision == Precision::kTf32) {
     throw UserError(
         "`training.precision` is tf32, which needs a GPU, and networks are trained on the CPU: expected fp32 "
@@ -270,6 +271,7 @@ std::unique_ptr<trial::Evaluator> make_training_evaluator(const TrainingOptions&
   install_memory_pool();
   TrainingSetup setup = setup_for(device, options, dataset, std::move(split), normalization);
   setup.measure_latency = measure_latency;
+  setup.calibration = std::move(calibration);
   return std::make_unique<TrainingEvaluator>(options, std::move(setup), std::move(memory));
 }
 

@@ -1,7 +1,9 @@
 #include "evaluate/job_ranks.hpp"
+#include "store/data/calibration_samples.hpp"
 #include "train/evaluator/inference.hpp"
 #include "train/evaluator/step_profile.hpp"
 #include "train/evaluator/training_evaluator.hpp"
+#include "train/graph/layer_graph.hpp"
 #include "train/loading/device_choice.hpp"
 #include "train/loading/load_accelerator.hpp"
 #include "train/loading/load_training.hpp"
@@ -43,12 +45,17 @@ std::unique_ptr<trial::Evaluator> make_evaluator(TrainingOptions options,
   // A rank that only predicts costs may have no GPU, which another precision could need.
   if (!services.evaluates) options.precision = Precision::kFp32;
   const bool latency = std::ranges::find(services.wanted, "latency_ms") != services.wanted.end();
+  std::vector<std::int64_t> calibration;
+  if (options.int8 != Int8Trials::kNone) {
+    calibration = store::calibration_samples(*services.dataset, services.split, store::kCalibrationSamples,
+                                             services.seed);
+  }
   return make_training_evaluator(options, services.normalization, services.dataset, services.split, latency,
-                                 std::move(device), std::move(memory));
+                                 std::move(device), std::move(memory), std::move(calibration));
 }
 
-constexpr TrainingModule kModule = {kModuleInterface, &linked_torch_version, &make_evaluator,
-                                    &infer,           &initial_tensors,      &profile_step};
+constexpr TrainingModule kModule = {kModuleInterface, &linked_torch_version, &make_evaluator, &infer,
+                                    &quantize,        &initial_tensors,      &profile_step};
 
 }  // namespace
 

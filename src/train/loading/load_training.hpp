@@ -12,12 +12,16 @@
 namespace skyline::comm {
 class Environment;
 }
+namespace skyline::space {
+struct Int8Network;
+}
 
 namespace skyline::train {
 
 struct InferenceResult;
 struct InferenceTask;
 struct ProfileTask;
+struct QuantizationTask;
 struct StepProfile;
 struct TrainingOptions;
 
@@ -30,6 +34,7 @@ struct TrainingModule {
   std::unique_ptr<trial::Evaluator> (*make_evaluator)(TrainingOptions options,
                                                       const evaluate::EvaluatorServices& services);
   InferenceResult (*infer)(comm::Environment& job, const InferenceTask& task);
+  space::Int8Network (*quantize)(comm::Environment& job, const QuantizationTask& task);
   std::vector<trial::NamedTensor> (*initial_tensors)(const space::Network& network, std::uint64_t seed);
   StepProfile (*profile_step)(comm::Environment& job, const ProfileTask& task);
 };

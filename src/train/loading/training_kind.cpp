@@ -13,6 +13,7 @@
 #include "train/scoring/metrics.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <mutex>
 #include <set>
 #include <string>
@@ -66,10 +67,29 @@ std::unique_ptr<trial::Evaluator> make(const TrainingOptions& options,
                                          "training");
 }
 
+/// Returns the metrics of int8 networks, those on the validation set first.
+/// @param searched, tested  the same metrics of the networks as they are trained
+std::vector<trial::Metric> int8_twins(const std::vector<trial::Metric>& searched,
+                                      const std::vector<trial::Metric>& tested, Int8Trials int8) {
+  std::vector<trial::Metric> twins;
+  if (int8 == Int8Trials::kNone) return twins;
+  for (const auto* const metrics : {&searched, &tested}) {
+    for (trial::Metric metric : *metrics) {
+      metric.name.insert(0, kInt8Prefix);
+      metric.has_course = false;
+      if (!metric.repeats.empty()) metric.repeats.insert(0, kInt8Prefix);
+      if (int8 == Int8Trials::kFinal) metric.when = trial::Metric::When::kFullTraining;
+      twins.push_back(std::move(metric));
+    }
+  }
+  return twins;
+}
+
 /// Returns the metrics of a training: its metrics on the validation set, losses, the latency, its metrics on
-/// the test set, its steps, and where its epochs are judged after how many it kept its weights. A user's own
-/// loss may be negative.
-std::vector<trial::Metric> measured_with(const std::vector<std::string>& names, bool judges_epochs) {
+/// the test set, its steps, and where its epochs are judged after how many it kept its weights; then those of
+/// its int8 network. A user's own loss may be negative.
+std::vector<trial::Metric> measured_with(const std::vector<std::string>& names, bool judges_epochs,
+                                         Int8Trials int8) {
   using Metric = trial::Metric;
   using trial::Better;
   std::vector<Metric> searched;
@@ -87,6 +107,7 @@ std::vector<trial::Metric> measured_with(const std::vector<std::string>& names, 
     metric.repeats = searched.back().name;
     tested.push_back(std::move(metric));
   }
+  std::vector<trial::Metric> in_int8 = int8_twins(searched, tested, int8);
   searched.push_back(
       {.name = "validation_loss", .better = Better::kLower, .of = Metric::Of::kValidation, .ideal = 0});
   searched.push_back({.name = "train_loss", .better = Better::kLower, .of = Metric::Of::kTrain, .ideal = 0});
@@ -99,6 +120,7 @@ std::vector<trial::Metric> measured_with(const std::vector<std::string>& names, 
                         .range = {.low = 0},
                         .when = Metric::When::kFullTraining});
   }
+  std::ranges::move(in_int8, std::back_inserter(searched));
   return searched;
 }
 
@@ -111,11 +133,11 @@ evaluate::EvaluatorKind training_kind() {
       .meaning = "How networks are trained and measured.",
       .metrics =
           [read](const ConfigNode& section, store::TargetKind targets) {
-            if (section.is_null()) return measured_with(metric_names(), false);
+            if (section.is_null()) return measured_with(metric_names(), false, Int8Trials::kAll);
             const TrainingOptions options = with_defaults(read(section), targets);
             std::vector<std::string> names;
             for (const LossOrMetric& metric : options.metrics) names.push_back(metric.name);
-            std::vector<trial::Metric> all = measured_with(names, options.full.judges_epochs());
+            std::vector<trial::Metric> all = measured_with(names, options.full.judges_epochs(), options.int8);
             const std::vector<trial::Metric> own =
                 evaluate::descriptions_of(options.described, evaluate::MetricSource::kProgram);
             all.insert(all.end(), own.begin(), own.end());

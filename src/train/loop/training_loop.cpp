@@ -56,6 +56,9 @@ trial::Outcome TrainingLoop::run() {
   }
   if (!failure_ && trial_.is_final()) test = score_test();
   if (!failure_) check_held_out(validation, test);
+  Score int8_validation;
+  Score int8_test;
+  if (!failure_ && measures_int8()) score_in_int8(int8_validation, int8_test);
   double latency_ms = std::numeric_limits<double>::quiet_NaN();
   if (!failure_ && setup_.measure_latency) latency_ms = measure_latency_ms();
   if (failure_) return *failure_;
@@ -68,6 +71,10 @@ trial::Outcome TrainingLoop::run() {
   for (const double value : values_of(test)) values.push_back(value);
   values.push_back(static_cast<double>(steps_done_));
   if (setup_.options.full.judges_epochs()) values.push_back(kept_epochs());
+  for (const Score* const score : {&int8_validation, &int8_test}) {
+    if (setup_.options.int8 == Int8Trials::kNone) break;
+    for (const double value : values_of(*score)) values.push_back(value);
+  }
   return trial::Measurements{std::move(values)};
 }
 

@@ -9,6 +9,7 @@
 #include "train/loop/epoch_choice.hpp"
 #include "train/loop/learning_curve.hpp"
 #include "train/parameters/optimizer.hpp"
+#include "train/quantized/int8_scoring.hpp"
 #include "train/scoring/answers.hpp"
 #include "train/sharing/admission_gate.hpp"
 #include "trial/refit.hpp"
@@ -56,8 +57,14 @@ class TrainingLoop {
   Score score_validation();
   bool may_recalibrate(std::int64_t batch);
   Score score_trained();
-  Score score(SampleSet set, std::span<const std::int64_t> indices, Answers* answers = nullptr);
+  Score score(SampleSet set, std::span<const std::int64_t> indices, Answers* answers = nullptr,
+              const Int8Scoring* int8 = nullptr);
   Score score_test();
+  bool measures_int8() const {
+    const Int8Trials trials = setup_.options.int8;
+    return trials == Int8Trials::kAll || (trials == Int8Trials::kFinal && trial_.is_final());
+  }
+  void score_in_int8(Score& validation, Score& test);
   double measure_latency_ms();
   double time_inference(bool& stopped);
   void let_others_measure();

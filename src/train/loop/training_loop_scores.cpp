@@ -2,6 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/log.hpp"
 #include "train/loop/latency.hpp"
 #include "train/loop/training_loop.hpp"
 #include "trial/scope_timer.hpp"
@@ -101,8 +102,30 @@ Score TrainingLoop::score_test() {
   return score;
 }
 
+/// Scores the int8 network of the trained weights, which every member of a group makes alike. What has none
+/// is not measured: its training is a result nevertheless.
+void TrainingLoop::score_in_int8(Score& validation, Score& test) {
+  std::vector<trial::NamedTensor> tensors = learner_->export_tensors();
+  const space::Network& network = trial_.architecture().network();
+  space::Int8Network made;
+  try {
+    const trial::ScopeTimer timer(context_.timing(), &trial::TrialTiming::validate_s);
+    made = quantize(setup_, network, tensors);
+  } catch (const UserError& problem) {
+    if (leads()) log::warning("trial " + to_text(trial_.name()) + ": " + problem.what());
+    return;
+  }
+  const Int8Scoring int8(setup_, network, std::move(tensors), std::move(made));
+  validation =
+      score(validation_set(setup_.split), validation_of(setup_.split, trial_), /*answers=*/nullptr, &int8);
+  if (!failure_ && trial_.is_final())
+    test = score(SampleSet::kTest, setup_.test_indices, /*answers=*/nullptr, &int8);
+}
+
 /// @param answers  receives the answers, too, unless it is nullptr
-Score TrainingLoop::score(SampleSet set, std::span<const std::int64_t> indices, Answers* answers) {
+/// @param int8     scores in place of the trained network, unless it is nullptr
+Score TrainingLoop::score(SampleSet set, std::span<const std::int64_t> indices, Answers* answers,
+                          const Int8Scoring* int8) {
   const trial::ScopeTimer timer(context_.timing(), &trial::TrialTiming::validate_s);
   if (indices.empty()) return {};
   const std::size_t batch = learner_->evaluation_batch();
@@ -118,6 +141,9 @@ Score TrainingLoop::score(SampleSet set, std::span<const std::int64_t> indices, 
     scorer.add(samples, loss_sum, said);
     if (answers != nullptr) answers->add(samples, said);
   };
+  const auto scored_batch = [&](std::span<const std::int64_t> samples) {
+    return int8 != nullptr ? int8->score(set, samples) : learner_->score(set, samples);
+  };
   for (std::size_t done = 0; done < batches; done += most_at_once) {
     if (stop()) return {};
     let_others_measure();
@@ -129,13 +155,13 @@ Score TrainingLoop::score(SampleSet set, std::span<const std::int64_t> indices, 
       return indices.subspan(first, std::min(batch, indices.size() - first));
     };
     if (group_ == nullptr) {
-      const ScoredBatch scored = learner_->score(set, samples_of(0));
+      const ScoredBatch scored = scored_batch(samples_of(0));
       add_batch(samples_of(0), scored.loss_sum, scored.outputs);
       continue;
     }
     std::vector<double> scores(numbers * count, 0.0);
     for (std::size_t i = member; i < count; i += members) {
-      const ScoredBatch scored = learner_->score(set, samples_of(i));
+      const ScoredBatch scored = scored_batch(samples_of(i));
       scores[i * numbers] = scored.loss_sum;
       std::ranges::copy(scored.outputs, scores.begin() + static_cast<std::ptrdiff_t>(i * numbers + 1));
     }

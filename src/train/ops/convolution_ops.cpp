@@ -4,6 +4,7 @@
 #include "train/ops/fusing_op.hpp"
 #include "train/ops/op_list.hpp"
 #include "train/ops/op_tensors.hpp"
+#include "train/ops/single_pixels.hpp"
 
 #include <array>
 #include <utility>
@@ -19,13 +20,6 @@
 
 namespace skyline::train {
 namespace {
-
-/// Returns whether a window takes single pixels, and leaves some out.
-bool takes_single_pixels(const space::Window& window) {
-  constexpr std::array<std::int64_t, 2> kOne = {1, 1};
-  return window.kernel == kOne && window.padding == std::array<std::int64_t, 2>{0, 0} &&
-         window.stride != kOne;
-}
 
 /// A convolution; also the op of depthwise_conv2d, which has one group per channel.
 class Conv2dOp final : public FusingOp {
@@ -104,13 +98,7 @@ class Conv2dOp final : public FusingOp {
  private:
   bool is_thinned() const { return thinning_[0] > 1 || thinning_[1] > 1; }
 
-  /// Returns the pixels that a convolution of single pixels takes. oneDNN's own way of skipping the others
-  /// writes past its memory where a processor without AVX-512 has few channels.
-  /// @see github.com/uxlfoundation/oneDNN/issues/6035
-  at::Tensor thinned(const at::Tensor& input) const {
-    if (!is_thinned()) return input;
-    return input.slice(2, 0, input.size(2), thinning_[0]).slice(3, 0, input.size(3), thinning_[1]);
-  }
+  at::Tensor thinned(const at::Tensor& input) const { return train::thinned(input, thinning_); }
   /// Returns the gradient by the whole input, given that by the pixels that were taken.
   at::Tensor spread(const at::Tensor& gradient) const {
     if (!is_thinned()) return gradient;

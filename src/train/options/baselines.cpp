@@ -91,6 +91,11 @@ std::vector<trial::Baseline> baselines_of(const TrainingOptions& given, const st
   add("validation_", split.stored ? dataset.validation() : dataset.train(), split.validation,
       split.scored.size());
   add("test_", dataset.test(), tested, 0);
+  const std::size_t count = options.int8 == Int8Trials::kNone ? 0 : baselines.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    baselines.push_back(baselines[i]);
+    baselines.back().metric.insert(0, kInt8Prefix);
+  }
   return baselines;
 }
 

@@ -3,6 +3,7 @@
 #include "core/system/process.hpp"
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
+#include "store/data/calibration_samples.hpp"
 #include "train/scoring/loss_kinds.hpp"
 #include "train/scoring/metrics.hpp"
 
@@ -163,6 +164,11 @@ std::vector<std::string> find_warnings(const TrainingOptions& options, const sto
   if (static_cast<std::size_t>(options.threads) > host.processors) {
     warnings.push_back("training.threads is " + std::to_string(options.threads) +
                        ", and this process may use " + counted(host.processors, "core"));
+  }
+  if (options.int8 != Int8Trials::kNone && split.train.size() < store::kFewCalibrationSamples) {
+    warnings.push_back("training.int8: " + counted(split.train.size(), "sample") +
+                       " to train on are few to measure the values inside a network: expected at least " +
+                       std::to_string(store::kFewCalibrationSamples));
   }
   const bool on_cpu = options.device == DeviceChoice::kCpu || !host.has_gpu;
   if (options.precision == Precision::kBf16 && on_cpu && !host.multiplies_bfloat16) {

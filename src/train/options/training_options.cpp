@@ -190,6 +190,25 @@ class MetricsReader {
   OptionKind<std::vector<evaluate::CommandMetric>> by_name_ = evaluate::metrics_by_name();
 };
 
+/// Reads true, false or `final`. The default is not written: older runs have no such key.
+OptionKind<Int8Trials> int8_trials() {
+  const OptionKind<bool> every = flag();
+  OptionKind<Int8Trials> kind{{"true, false or final", keyword_or("final", every.schema)}};
+  kind.read = [every](const ConfigNode& node, Int8Trials& value) {
+    bool all = false;
+    value = Int8Trials::kFinal;
+    if (node.is_scalar() && node.as_text() == "final") return true;
+    if (!every.read(node, all)) return false;
+    value = all ? Int8Trials::kAll : Int8Trials::kNone;
+    return true;
+  };
+  kind.write = [every](const Int8Trials& value) {
+    if (value == Int8Trials::kNone) return ConfigNode();
+    return value == Int8Trials::kAll ? every.write(true) : ConfigNode::make_scalar("final", {});
+  };
+  return kind;
+}
+
 OptionKind<TrainingOptions> metrics_of_training() {
   const MetricsReader reader;
   OptionKind<TrainingOptions> kind{{"a list of metrics, with or without keys", reader.schema()}};
@@ -351,6 +370,10 @@ const OptionTable<TrainingOptions>& TrainingOptions::table() {
            {"threads", &Options::threads, at_least(1).at_most(kMostThreads), "Threads of a slot."},
            {"inherit", &Options::inherit,
             "Whether a child starts from its parent's weights where their layers match."},
+           {"int8", &Options::int8, int8_trials(),
+            "Whether each metric is measured with the trained network in int8, too, as "
+            "int8_validation_NAME and int8_test_NAME; `final`: in full trainings alone, which `final.int8` "
+            "sets."},
            {"latency", &Options::latency,
             "How `latency_ms` is measured, if an objective or a constraint names it."}},
           check_training}

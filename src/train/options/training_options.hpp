@@ -104,6 +104,11 @@ struct GroupOptions {
 /// A larger number is a typing error, and would overflow counters of steps.
 constexpr double kMostEpochs = 1e6;
 
+/// Beginning of the names of metrics of int8 networks, and of their costs.
+inline constexpr const char* kInt8Prefix = "int8_";
+/// The trainings that are measured as int8 networks, too. kFinal: full trainings alone.
+enum class Int8Trials { kNone, kFinal, kAll };
+
 /// The `training` section.
 struct TrainingOptions {
   double epochs = 1;  // fractions count: steps = max(1, round(epochs * steps per epoch))
@@ -122,6 +127,7 @@ struct TrainingOptions {
   GroupOptions group;
   int threads = 1;       // threads of a slot
   bool inherit = false;  // start from a parent's weights where layers match
+  Int8Trials int8 = Int8Trials::kNone;
   LatencyOptions latency;
   LossProblem problem;  // not an option: set when the data set and its split are known
   static const OptionTable<TrainingOptions>& table();
