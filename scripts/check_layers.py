@@ -48,7 +48,7 @@ ROOMS = {
               "batches", "learner", "quantized", "sharing", "loop", "evaluator"],
     "cuda": ["kernels", "streams", "nccl", ""],
     "evaluate": ["process", "command", "computed", "synthetic", "table", ""],
-    "model_export": ["model", "onnx", "pytorch", ""],
+    "model_export": ["model", "onnx", "pytorch", "tflite", ""],
     "engine": ["group", "work", "loop", "slots", "dispatch", "weights", ""],
     "report": ["", "files", "text", "compare", "html", "results", "tracking"],
     "app": ["config", "prep", "models", "doctor", "tuner", "job", "commands", "simulate", ""],

@@ -55,7 +55,7 @@ std::set<std::string> kinds_without_export(const space::Network& network, Format
     const LayerExport* functions = find_layer_export(layer.kind);
     const bool known = format == Format::kSafetensors ||
                        (functions != nullptr &&
-                        (format == Format::kOnnx ? bool(functions->onnx) : bool(functions->pytorch)));
+                        (format == Format::kPytorch ? bool(functions->pytorch) : bool(functions->onnx)));
     if (!known) kinds.insert(layer.kind);
   }
   return kinds;

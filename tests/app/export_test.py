@@ -146,7 +146,7 @@ class Export(RunsCase):
                 (["run", "--front", "--trial", 1], "expected either --trial NUMBER or --front"),
                 (["run", "--trial", last + 1], f"--trial {last + 1}: run has no such trial"),
                 (["nothing", "--front"], "nothing: not a run folder"),
-                (["run", "--front", "--format", "tflite"], "--format: got `tflite`, known here: onnx, pytorch, safetensors")):
+                (["run", "--front", "--format", "tf"], "--format: got `tf`, known here: c, onnx, onnx-int8, pytorch, safetensors, tflite")):
             with self.subTest(arguments):
                 text = self.refusal("export", *arguments)
                 self.assertIn(message, text)

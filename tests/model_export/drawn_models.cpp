@@ -1,12 +1,13 @@
 // Exports networks with random weights, each with samples and the outputs that Skyline computes for them.
 // usage: drawn_models FOLDER DATA.h5 NETWORKS SAMPLES CONFIG.yaml...
-// Writes NAME.onnx, NAME.py, NAME.safetensors, NAME.inputs and NAME.outputs (float32) for single layers of
-// every kind, and for NETWORKS networks of the space of each configuration, on SAMPLES samples of the data
-// set's test part.
+// Writes NAME.onnx, NAME.py, NAME.safetensors, NAME.inputs and NAME.outputs (float32), and int8 files, for
+// single layers of every kind, and for NETWORKS networks of the space of each configuration, on SAMPLES
+// samples of the data set's test part.
 #include "skyline/space/layer_kind.hpp"
 #include "skyline/space/search_space.hpp"
 #include "skyline/store/dataset.hpp"
 
+#include "drawn_int8.hpp"
 #include "model_export/model/exported_model.hpp"
 #include "store/publish/publish.hpp"
 #include "support/graph_builder.hpp"
@@ -16,6 +17,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <iostream>
 #include <set>
 #include <stdexcept>
@@ -29,6 +31,7 @@ namespace {
 
 using space::Network;
 using space::Shape;
+using testing::AttributeValues;
 using testing::GraphBuilder;
 
 /// Stored values of samples, and how they are scaled.
@@ -60,24 +63,30 @@ void disturb(train::ParameterStore& parameters, RandomStream& random) {
   }
 }
 
-at::Tensor outputs_of(const Network& network, train::ParameterStore& parameters, const Inputs& inputs) {
-  const train::WithoutAutograd no_autograd;
+/// Returns the samples as the first layers read them.
+at::Tensor images_of(const Network& network, const Inputs& inputs) {
+  const Shape& shape = network.input;
+  const at::Tensor values = at::tensor(inputs.values).view({-1, shape.channels, shape.height, shape.width});
+  return values.sub(at::tensor(inputs.offset).view({1, -1, 1, 1}))
+      .mul(at::tensor(inputs.factor).view({1, -1, 1, 1}))
+      .contiguous(at::MemoryFormat::ChannelsLast);
+}
+
+at::Tensor outputs_of(const Network& network, train::ParameterStore& parameters, const at::Tensor& images) {
   const auto accelerator = train::make_host_accelerator(train::Kernels::kOwn);
   train::DevicePlace place{.accelerator = accelerator.get()};
   train::LayerGraph graph(network, parameters, place);
-  const Shape& shape = network.input;
-  const std::vector<std::int64_t> dims{-1, shape.channels, shape.height, shape.width};
-  const at::Tensor values = at::tensor(inputs.values).view(dims);
-  const at::Tensor images = values.sub(at::tensor(inputs.offset).view({1, -1, 1, 1}))
-                                .mul(at::tensor(inputs.factor).view({1, -1, 1, 1}))
-                                .contiguous(at::MemoryFormat::ChannelsLast);
   return graph.infer(images).flatten(1);
 }
 
+/// Writes a network's files. @param change  changes the parameters further
 void write(const std::filesystem::path& folder, const std::string& name, const Network& network,
-           const Inputs& inputs, RandomStream& random) {
+           const Inputs& inputs, RandomStream& random,
+           const std::function<void(train::ParameterStore&)>& change = nullptr) {
+  const train::WithoutAutograd no_autograd;
   train::ParameterStore parameters(network, random.below(1'000'000));
   disturb(parameters, random);
+  if (change) change(parameters);
   store::WeightsFile weights;
   weights.tensors = parameters.export_tensors();
   constexpr float kFactor = 3;
@@ -99,7 +108,9 @@ void write(const std::filesystem::path& folder, const std::string& name, const N
   publish(".py", pytorch_source(model, name + ".safetensors"));
   publish("_untrained.py", pytorch_source({network, weights, {}, {}, model.metadata}, ""));
   publish(".inputs", bytes_of(inputs.values));
-  publish(".outputs", bytes_of(outputs_of(network, parameters, inputs).mul(kFactor).add(kOffset)));
+  const at::Tensor images = images_of(network, inputs);
+  publish(".outputs", bytes_of(outputs_of(network, parameters, images).mul(kFactor).add(kOffset)));
+  test::write_int8(folder, name, model, images);
 }
 
 Inputs drawn_inputs(const Shape& shape, std::size_t samples, RandomStream& random) {
@@ -159,6 +170,41 @@ void write_graphs(const std::filesystem::path& folder, RandomStream& random, std
   }
 }
 
+/// What int8 files are most easily wrong in: even sizes and stride 2, borders that TFLite pads on the other
+/// side, channels in units of 1e-2 and 1e5, an output channel without weights, one whose bias has 1e9 times their size.
+void write_edges(const std::filesystem::path& folder, RandomStream& random) {
+  constexpr std::int64_t kSize = 3;
+  constexpr std::int64_t kStride = 2;
+  constexpr std::size_t kSamples = 100;
+  const AttributeValues strided{
+      {"channels", std::int64_t{8}}, {"kernel", kSize}, {"stride", kStride}, {"padding", std::int64_t{1}}};
+  for (const Shape& shape : {Shape{2, 12, 10}, Shape{2, 11, 13}, Shape{2, 1, 40}}) {
+    const bool is_image = shape.height > 1;
+    GraphBuilder graph(shape);
+    auto last = graph.add(is_image ? "conv2d" : "conv1d", {}, strided);
+    last = graph.add("relu", {graph.add("batch_norm", {last})});
+    const auto pooled =
+        graph.add("max_pool", {last}, {{"kernel", kSize}, {"stride", kStride}, {"padding", std::int64_t{1}}});
+    const auto gated = graph.add("squeeze_excitation", {pooled}, {{"hard", true}});
+    last = graph.add("add", {pooled, graph.add("relu6", {gated})});
+    last = graph.add("linear", {graph.add("flatten", {last})}, {{"features", std::int64_t{9}}});
+    last = graph.add("linear", {graph.add("hard_swish", {last})}, {{"features", std::int64_t{5}}});
+    Inputs inputs = drawn_inputs(shape, kSamples, random);
+    inputs.offset = {0.003F, 101'325};
+    inputs.factor = {100, 1e-5F};
+    for (std::size_t i = 0; i < inputs.values.size(); ++i) {
+      const bool is_first = i / static_cast<std::size_t>(shape.height * shape.width) % 2 == 0;
+      inputs.values[i] = is_first ? 1e-2F * inputs.values[i] : 101'325 + 1e5F * inputs.values[i];
+    }
+    write(folder, "edge_" + space::to_text(shape), graph.build(), inputs, random,
+          [](train::ParameterStore& parameters) {
+            std::vector<train::StoredTensor>& tensors = parameters.layers().front().tensors();
+            tensors.at(0).value.select(0, 0).zero_();
+            tensors.at(0).value.select(0, 1).mul_(1e-9);
+          });
+  }
+}
+
 Inputs test_inputs(const store::Dataset& dataset, std::size_t samples) {
   Inputs inputs;
   const std::size_t count = std::min(samples, dataset.test().count);
@@ -194,6 +240,7 @@ void run(const std::vector<std::string>& arguments) {
   std::set<std::string> written;
   write_kinds(folder, random, written);
   write_graphs(folder, random, written);
+  write_edges(folder, random);
   for (const std::string& kind : space::layer_kind_names()) {
     if (!written.contains(kind)) throw std::runtime_error("no model has a layer of kind " + kind);
   }

@@ -43,6 +43,7 @@ class LayerOp {
 
   /// Computes the layer by its definition in plain, differentiable ATen calls, and doesn't change the inputs.
   /// A layer needs no more than this: it runs on the CPU and on devices, and autograd differentiates it.
+  /// Where its network is measured in int8, inputs and tensors are float64.
   virtual at::Tensor reference(const Activations& inputs, bool training) = 0;
   /// Returns whether the device work of `reference` may be recorded and repeated without calling it: it reads
   /// nothing on the host that changes from step to step, and waits for nothing.

@@ -57,7 +57,7 @@ struct UsedData {
   ModelSource source;
   SourceRows rows;
   std::shared_ptr<const store::Dataset> samples;
-  std::optional<CalibrationSet> calibration = {};  // for int8
+  std::optional<CalibrationSet> calibration = {};  // samples for int8; nullopt without it
 };
 
 /// Brings outputs to the units of the targets.

@@ -148,9 +148,10 @@ namespace {
 /// Reads formats of `skyline export`, a single one or a list.
 OptionKind<std::vector<model_export::Format>> export_formats() {
   using model_export::Format;
-  const auto format = choice<Format>(
-      {{"onnx", Format::kOnnx}, {"pytorch", Format::kPytorch}, {"safetensors", Format::kSafetensors}});
-  auto formats = list_of(format, "onnx, pytorch or safetensors, or a list of them");
+  std::vector<std::pair<std::string, Format>> words;
+  for (const auto& [name, each] : model_export::kFormats) words.emplace_back(name, each);
+  const auto format = choice<Format>(words);
+  auto formats = list_of(format, format.expected + ", or a list of them");
   formats.schema =
       ConfigNode::make_map({{"anyOf", ConfigNode::make_list({format.schema, formats.schema}, {}), {}}}, {});
   formats.read = [format, list = formats.read](const ConfigNode& node, std::vector<Format>& values) {

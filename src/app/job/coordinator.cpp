@@ -5,6 +5,7 @@
 #include "app/job/program_build.hpp"
 #include "app/job/run_plan.hpp"
 #include "app/job/run_results.hpp"
+#include "app/models/exported_files.hpp"
 #include "app/models/selected_model.hpp"
 #include "core/config/config_text.hpp"
 #include "core/log.hpp"
@@ -72,13 +73,17 @@ void export_front(const store::RunPaths& paths, const std::vector<model_export::
     if (formats.empty()) return;
     const ModelSource source = ModelSource::open(paths.root);
     const ModelChoice choice{.run = paths.root, .trials = {}, .front = true, .weights = {}};
+    ExportChoice exports{.formats = formats, .folder = paths.exports()};
+    if (exports.has_int8())
+      exports.calibration = draw_calibration(source, {.option = "final.export", .file_option = "data.file"});
     bool any = false;
-    const auto missing = select_models(source, choice, [&](const SelectedModel& model) {
-      any = true;
-      for (const model_export::Format format : formats) {
-        export_model(source, model, format, paths.exports(), true);
-      }
+    std::vector<std::string> refused;
+    auto missing = select_models(source, choice, [&](const SelectedModel& model) {
+      const ExportedFiles exported = export_model(source, model, exports);
+      any = any || !exported.paths.empty();
+      refused.insert(refused.end(), exported.refused.begin(), exported.refused.end());
     });
+    missing.insert(missing.end(), refused.begin(), refused.end());
     for (const std::string& line : missing) log::warning("not exported: " + line);
     if (!any) return;
     tell("skyline: the front is exported to " + paths.exports().string() + "\n");

@@ -24,7 +24,7 @@ struct CalibrationChoice {
 /// Training samples by which the values inside the networks of a run are measured, to turn them into whole
 /// numbers.
 struct CalibrationSet {
-  std::shared_ptr<const store::Dataset> dataset;  // that of the run
+  std::shared_ptr<const store::Dataset> dataset;  // data set of the run
   DataOptions data;                               // facts about it
   std::vector<std::int64_t> rows;                 // indices in its training set
 };

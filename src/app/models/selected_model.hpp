@@ -63,10 +63,4 @@ std::vector<std::string> select_models(const ModelSource& source, const ModelCho
 /// Returns what an exported model says about itself, as names and values.
 model_export::Metadata metadata_of(const ModelSource& source, const SelectedModel& model);
 
-/// Publishes the files of a model, and returns their paths. @throws UserError if one exists and must not be
-/// overwritten, or a layer cannot be exported in the format
-std::vector<std::filesystem::path> export_model(const ModelSource& source, const SelectedModel& selected,
-                                                model_export::Format format,
-                                                const std::filesystem::path& folder, bool overwrites);
-
 }  // namespace skyline::app

@@ -3,9 +3,11 @@
 #include "skyline/model_export/layer_export.hpp"
 #include "skyline/space/network.hpp"
 
+#include "space/quantized/int8_network.hpp"
 #include "store/arrays/preparation.hpp"
 #include "store/weights/weights.hpp"
 
+#include <array>
 #include <filesystem>
 #include <set>
 #include <string>
@@ -34,7 +36,21 @@ struct ExportedModel {
   store::TargetColumn::Transform output_transform = store::TargetColumn::Transform::kNone;
 };
 
-enum class Format { kOnnx, kPytorch, kSafetensors };
+/// kOnnxInt8, kTflite and kC hold the network with whole numbers.
+enum class Format { kOnnx, kPytorch, kSafetensors, kOnnxInt8, kTflite, kC };
+struct NamedFormat {
+  const char* name;
+  Format format;
+};
+inline constexpr std::array kFormats{NamedFormat{"onnx", Format::kOnnx},
+                                     NamedFormat{"pytorch", Format::kPytorch},
+                                     NamedFormat{"safetensors", Format::kSafetensors},
+                                     NamedFormat{"onnx-int8", Format::kOnnxInt8},
+                                     NamedFormat{"tflite", Format::kTflite},
+                                     NamedFormat{"c", Format::kC}};
+constexpr bool is_int8(Format format) {
+  return format == Format::kOnnxInt8 || format == Format::kTflite || format == Format::kC;
+}
 
 /// Returns the export of a kind, or nullptr if there is none.
 const LayerExport* find_layer_export(std::string_view kind);
@@ -49,6 +65,27 @@ void check_weights(const ExportedModel& model, const std::filesystem::path& path
 /// output [batch, classes]. @throws UserError if a kind has no export, or the file would be larger than 2 GB
 std::string onnx_bytes(const ExportedModel& model);
 constexpr int kOnnxOpset = 17;
+
+/// Returns the same for a network with whole numbers: between pairs of QuantizeLinear and DequantizeLinear.
+/// @throws UserError if a kind that stays in float32 has no export
+std::string onnx_int8_bytes(const ExportedModel& model, const space::Int8Network& int8);
+
+/// Returns a TFLite model of one sample, channels last. It reads the normalized values as int8, and gives
+/// int8, or float32 if the network does.
+/// @throws UserError, naming the layer, if a step stays in float32 or has no kernel
+std::string tflite_bytes(const ExportedModel& model, const space::Int8Network& int8);
+
+/// Sources with a TFLite model for a microcontroller.
+struct CSources {
+  std::string header;   // what the model is, how numbers become its input and its output
+  std::string source;   // the model as an array
+  std::string example;  // C++ for TFLite Micro
+};
+/// Returns the sources of a model. @throws UserError as tflite_bytes does
+/// @param name          a name in C; that of the header and of all that it declares begins with it
+/// @param output_names  of classes, labels or numbers
+CSources c_sources(const ExportedModel& model, const space::Int8Network& int8, const std::string& name,
+                   const std::vector<std::string>& output_names);
 
 /// Returns all tensors as "<layer>.<tensor>", float32.
 /// @see https://github.com/huggingface/safetensors

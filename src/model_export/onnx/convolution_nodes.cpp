@@ -1,22 +1,10 @@
 // Products with weights: convolutions and linear layers.
-#include "skyline/space/window.hpp"
-
 #include "model_export/onnx/onnx_layers.hpp"
 
 namespace skyline::model_export {
 namespace {
 
 using Dims = std::vector<std::int64_t>;
-
-std::vector<OnnxAttribute> window_attributes(const space::Window& window, std::int64_t groups) {
-  const auto list = [](const std::array<std::int64_t, 2>& pair) { return Dims{pair[0], pair[1]}; };
-  const auto& padding = window.padding;
-  return {{"kernel_shape", list(window.kernel)},
-          {"strides", list(window.stride)},
-          {"pads", Dims{padding[0], padding[1], padding[0], padding[1]}},
-          {"dilations", list(window.dilation)},
-          {"group", groups}};
-}
 
 bool has_bias(const space::Layer& layer) {
   return space::attribute_flag(layer, "bias");
@@ -31,14 +19,14 @@ ExportedValue convolution(OnnxLayer& layer) {
   std::vector<std::string> inputs{layer.image(), layer.tensor("weight", dims)};
   if (has_bias(own)) inputs.push_back(layer.tensor("bias"));
   const std::int64_t groups = own.input().channels / dims[1];
-  return {layer.node("Conv", inputs, window_attributes(space::Window::of(own, along_width), groups))};
+  return {layer.node("Conv", inputs, convolution_attributes(space::Window::of(own, along_width), groups))};
 }
 
 ExportedValue separable(OnnxLayer& layer) {
   const space::Layer& own = layer.layer();
   const std::string by_channel =
       layer.node("Conv", {layer.image(), layer.tensor("depthwise_weight")},
-                 window_attributes(space::Window::of(own, false), own.input().channels));
+                 convolution_attributes(space::Window::of(own, false), own.input().channels));
   std::vector<std::string> inputs{by_channel, layer.tensor("weight")};
   if (has_bias(own)) inputs.push_back(layer.tensor("bias"));
   return {layer.node("Conv", inputs)};

@@ -24,7 +24,7 @@ enum NodeField : std::uint32_t { kInput = 1, kOutput, kNodeName, kOpType, kAttri
 enum AttributeField : std::uint32_t { kAttributeName = 1, kFloat, kInteger, kIntegers = 8, kType = 20 };
 enum TensorField : std::uint32_t { kDims = 1, kDataType, kTensorName = 8, kRawData };
 // Enumeration values of the schema.
-enum DataType : std::int64_t { kFloat32 = 1, kInt64 = 7 };
+enum DataType : std::int64_t { kFloat32 = 1, kInt8 = 3, kInt32 = 6, kInt64 = 7 };
 enum AttributeType : std::int64_t { kIsFloat = 1, kIsInteger = 2, kIsIntegers = 7 };
 
 ProtobufWriter attribute_message(const OnnxAttribute& attribute) {
@@ -45,12 +45,25 @@ ProtobufWriter attribute_message(const OnnxAttribute& attribute) {
   return message;
 }
 
+constexpr DataType type_of(float /*value*/) {
+  return kFloat32;
+}
+constexpr DataType type_of(std::int8_t /*value*/) {
+  return kInt8;
+}
+constexpr DataType type_of(std::int32_t /*value*/) {
+  return kInt32;
+}
+constexpr DataType type_of(std::int64_t /*value*/) {
+  return kInt64;
+}
+
 template <typename Value>
-ProtobufWriter tensor_message(const std::string& name, const std::vector<std::int64_t>& dims, DataType type,
+ProtobufWriter tensor_message(const std::string& name, const std::vector<std::int64_t>& dims,
                               std::span<const Value> values) {
   ProtobufWriter message;
   for (const std::int64_t dim : dims) message.add_integer(kDims, dim);
-  message.add_integer(kDataType, type);
+  message.add_integer(kDataType, type_of(Value{}));
   message.add_text(kTensorName, name);
   message.add_text(kRawData, {reinterpret_cast<const char*>(values.data()), values.size_bytes()});
   return message;
@@ -80,13 +93,8 @@ ProtobufWriter boundary_message(const OnnxGraph::Boundary& boundary) {
 
 }  // namespace
 
-void OnnxGraph::add_floats(const std::string& name, const std::vector<std::int64_t>& dims,
-                           std::span<const float> values) {
-  floats_.push_back({name, dims, values});
-}
-
-void OnnxGraph::add_integers(const std::string& name, const std::vector<std::int64_t>& values) {
-  integers_.push_back({name, values});
+void OnnxGraph::add_tensor(const std::string& name, const std::vector<std::int64_t>& dims, Values values) {
+  tensors_.at(values.index()).push_back({name, dims, values});
 }
 
 void OnnxGraph::add_node(const std::string& output, const std::string& op,
@@ -116,12 +124,12 @@ std::string OnnxGraph::model_bytes(const Boundary& input, const Boundary& output
     graph.add_message(kNode, message);
   }
   graph.add_text(kGraphName, name);
-  for (const Floats& each : floats_) {
-    graph.add_message(kInitializer, tensor_message(each.name, each.dims, kFloat32, each.values));
-  }
-  for (const Integers& each : integers_) {
-    const std::vector<std::int64_t> dims{std::ssize(each.values)};
-    graph.add_message(kInitializer, tensor_message(each.name, dims, kInt64, std::span(each.values)));
+  for (const std::vector<Tensor>& of_type : tensors_) {
+    for (const Tensor& each : of_type) {
+      graph.add_message(
+          kInitializer,
+          std::visit([&](auto values) { return tensor_message(each.name, each.dims, values); }, each.values));
+    }
   }
   graph.add_message(kGraphInput, boundary_message(input));
   graph.add_message(kGraphOutput, boundary_message(output));

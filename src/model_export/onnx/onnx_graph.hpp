@@ -2,10 +2,12 @@
 
 #include "skyline/model_export/layer_export.hpp"
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace skyline::model_export {
@@ -13,11 +15,13 @@ namespace skyline::model_export {
 /// An ONNX graph with one input and one output, while it is built.
 class OnnxGraph {
  public:
+  /// Values of a tensor, by type.
+  using Values = std::variant<std::span<const float>, std::span<const std::int64_t>,
+                              std::span<const std::int8_t>, std::span<const std::int32_t>>;
   /// Adds a tensor that the model holds.
+  /// @param dims    empty for a scalar
   /// @param values  must outlive the graph
-  void add_floats(const std::string& name, const std::vector<std::int64_t>& dims,
-                  std::span<const float> values);
-  void add_integers(const std::string& name, const std::vector<std::int64_t>& values);
+  void add_tensor(const std::string& name, const std::vector<std::int64_t>& dims, Values values);
   /// Adds a node; it has the name of its output.
   void add_node(const std::string& output, const std::string& op, const std::vector<std::string>& inputs,
                 const std::vector<OnnxAttribute>& attributes);
@@ -40,18 +44,13 @@ class OnnxGraph {
     std::vector<std::string> inputs;
     std::vector<OnnxAttribute> attributes;
   };
-  struct Floats {
+  struct Tensor {
     std::string name;
     std::vector<std::int64_t> dims;
-    std::span<const float> values;
-  };
-  struct Integers {
-    std::string name;
-    std::vector<std::int64_t> values;
+    Values values;
   };
   std::vector<Node> nodes_;
-  std::vector<Floats> floats_;
-  std::vector<Integers> integers_;
+  std::array<std::vector<Tensor>, std::variant_size_v<Values>> tensors_;  // by type
 };
 
 }  // namespace skyline::model_export

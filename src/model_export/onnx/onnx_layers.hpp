@@ -1,10 +1,13 @@
 #pragma once
 
 #include "skyline/model_export/layer_export.hpp"
+#include "skyline/space/window.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace skyline::model_export {
 
@@ -17,6 +20,24 @@ void add_convolution_nodes(OnnxFunctions& functions);
 void add_merge_nodes(OnnxFunctions& functions);
 void add_norm_nodes(OnnxFunctions& functions);
 void add_pool_nodes(OnnxFunctions& functions);
+
+/// Returns what convolutions and pools say of their window.
+inline std::vector<OnnxAttribute> window_attributes(const space::Window& window) {
+  using Dims = std::vector<std::int64_t>;
+  const auto& [rows, columns] = window.padding;
+  return {{"kernel_shape", Dims(window.kernel.begin(), window.kernel.end())},
+          {"strides", Dims(window.stride.begin(), window.stride.end())},
+          {"pads", Dims{rows, columns, rows, columns}}};
+}
+
+/// Returns the attributes of a convolution.
+inline std::vector<OnnxAttribute> convolution_attributes(const space::Window& window, std::int64_t groups) {
+  std::vector<OnnxAttribute> attributes = window_attributes(window);
+  attributes.push_back(
+      {"dilations", std::vector<std::int64_t>(window.dilation.begin(), window.dilation.end())});
+  attributes.push_back({"group", groups});
+  return attributes;
+}
 
 /// Computes hard_sigmoid without its own node: OpenCV takes that, and a product after it, for a hard swish.
 inline std::string hard_sigmoid(OnnxLayer& layer, const std::string& input) {

@@ -1,5 +1,3 @@
-#include "skyline/space/window.hpp"
-
 #include "model_export/onnx/onnx_layers.hpp"
 
 namespace skyline::model_export {
@@ -10,12 +8,8 @@ using Dims = std::vector<std::int64_t>;
 /// Pools with a sliding window; padded places do not count.
 auto sliding(const char* op) {
   return [op](OnnxLayer& layer) {
-    const space::Window window = space::Window::of_pool(layer.layer());
-    const auto& padding = window.padding;
-    return ExportedValue{layer.node(op, {layer.image()},
-                                    {{"kernel_shape", Dims{window.kernel[0], window.kernel[1]}},
-                                     {"strides", Dims{window.stride[0], window.stride[1]}},
-                                     {"pads", Dims{padding[0], padding[1], padding[0], padding[1]}}})};
+    return ExportedValue{
+        layer.node(op, {layer.image()}, window_attributes(space::Window::of_pool(layer.layer())))};
   };
 }
 

@@ -37,7 +37,7 @@ struct QuantizationTask {
   evaluate::Normalization normalization = evaluate::Normalization::kStandard;
   std::shared_ptr<const space::Architecture> architecture;
   const std::vector<trial::NamedTensor>& tensors;  // tensors of the network, in its order
-  std::shared_ptr<const store::Dataset> dataset;   // that of the run
+  std::shared_ptr<const store::Dataset> dataset;   // data set of the run
   std::vector<std::int64_t> samples;               // indices in its training set, at least one
 };
 

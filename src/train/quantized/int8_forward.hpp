@@ -47,8 +47,8 @@ class Int8Forward {
 
   const space::Int8Network& network_;
   const RealSteps& real_;
-  std::vector<Products> products_;  // of each step; undefined but for kConvolution
-  std::vector<at::Tensor> tables_;  // of each step: its output for each number; undefined if it has none
+  std::vector<Products> products_;  // one for each step; undefined but for kConvolution
+  std::vector<at::Tensor> tables_;  // output of each step for each number; undefined if it has none
   std::vector<std::size_t> last_readers_;
 };
 

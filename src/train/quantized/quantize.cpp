@@ -150,8 +150,8 @@ class BiasCorrection {
   const std::vector<ValueRange>& ranges_;
   Int8Forward forward_;
   std::vector<std::size_t> last_;
-  std::vector<std::int64_t> samples_;          // of each batch
-  std::vector<std::vector<at::Tensor>> held_;  // of each tensor, by batch: int8, or float32 without a grid
+  std::vector<std::int64_t> samples_;          // sizes of the batches
+  std::vector<std::vector<at::Tensor>> held_;  // batches of each tensor: int8, or float32 without a grid
 };
 
 }  // namespace

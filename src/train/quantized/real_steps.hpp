@@ -50,7 +50,7 @@ class RealSteps {
   std::unique_ptr<Accelerator> host_;
   DevicePlace place_;
   const space::Int8View& view_;
-  std::map<std::size_t, WholeLayer> layers_;  // by the index of the layer
+  std::map<std::size_t, WholeLayer> layers_;  // layers by their index
 };
 
 }  // namespace skyline::train

@@ -61,7 +61,7 @@ class FoldedNetwork {
  private:
   const space::Int8View& view_;
   const RealSteps& real_;
-  std::vector<at::Tensor> weights_;  // of each step; undefined if it has none
+  std::vector<at::Tensor> weights_;  // one for each step; undefined if it has none
   std::vector<at::Tensor> biases_;
 };
 

@@ -1,0 +1,163 @@
+// A TFLite model as sources for a microcontroller.
+#include "skyline/core/error.hpp"
+
+#include "model_export/model/exported_model.hpp"
+#include "model_export/tflite/c_example.hpp"
+#include "model_export/tflite/c_text.hpp"
+#include "model_export/tflite/tflite_model.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace skyline::model_export {
+namespace {
+
+constexpr const char* kHeader = R"(/* A trained network for TFLite Micro, written by Skyline.
+ *
+@FACTS@ */
+#ifndef @GUARD@
+#define @GUARD@
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The bytes of a .tflite file. */
+extern const unsigned char @NAME@_model[];
+extern const size_t @NAME@_model_size;
+
+/* A sample lies in memory by rows, then columns, then channels. */
+#define @NAME@_height @HEIGHT@
+#define @NAME@_width @WIDTH@
+#define @NAME@_channels @CHANNELS@
+
+/* Value x of a channel, as in the data set (@INPUT@), is the number
+ * round((x - input_offset[channel]) * input_factor[channel]) + input_zero, at least -128 and at most 127. */
+extern const float @NAME@_input_offset[@CHANNELS@];
+extern const float @NAME@_input_factor[@CHANNELS@];
+#define @NAME@_input_zero (@INPUT_ZERO@)
+
+@OUTPUT@#define @NAME@_outputs @OUTPUTS@
+extern const char* const @NAME@_output_names[@OUTPUTS@];
+
+/* Memory for TFLite Micro, rather too much: the interpreter's arena_used_bytes() says what it takes on a board. */
+#define @NAME@_arena_bytes @ARENA@
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
+)";
+
+constexpr const char* kWholeOutput =
+    R"(/* Output `number` is the value output_scale * (number - output_zero); the largest number is the class. */
+#define @NAME@_output_scale @OUTPUT_SCALE@
+#define @NAME@_output_zero (@OUTPUT_ZERO@)
+)";
+
+constexpr const char* kRealOutput =
+    R"(/* Output `value`, a float, is value * output_factor[i] + output_offset[i]@TRANSFORM@, in the unit of the data set. */
+extern const float @NAME@_output_factor[@OUTPUTS@];
+extern const float @NAME@_output_offset[@OUTPUTS@];
+)";
+
+constexpr const char* kSource = R"(#include "@NAME@.h"
+
+#include <stdalign.h>
+
+alignas(16) const unsigned char @NAME@_model[] = {
+@BYTES@};
+const size_t @NAME@_model_size = sizeof @NAME@_model;
+
+const float @NAME@_input_offset[@CHANNELS@] = @OFFSETS@;
+const float @NAME@_input_factor[@CHANNELS@] = @FACTORS@;
+@OUTPUT_VALUES@const char* const @NAME@_output_names[@OUTPUTS@] = {@NAMES@};
+)";
+
+constexpr const char* kRealValues = R"(const float @NAME@_output_factor[@OUTPUTS@] = @OUTPUT_FACTORS@;
+const float @NAME@_output_offset[@OUTPUTS@] = @OUTPUT_OFFSETS@;
+)";
+
+using Values = std::vector<std::pair<std::string, std::string>>;
+
+std::string transform_text(store::TargetColumn::Transform transform) {
+  using Transform = store::TargetColumn::Transform;
+  if (transform == Transform::kNone) return "";
+  return transform == Transform::kLog1p ? ", then exp() of that less 1" : ", then exp() of that";
+}
+
+std::string facts_of(const Metadata& metadata) {
+  std::string lines;
+  for (const auto& [name, value] : metadata) {
+    lines += " * " + c_comment(name) + ": " + c_comment(value) + "\n";
+  }
+  return lines;
+}
+
+/// Returns numbers of each channel or output; `neutral` for all if there are none.
+std::vector<float> or_neutral(const std::vector<float>& numbers, std::int64_t count, float neutral) {
+  return numbers.empty() ? std::vector<float>(static_cast<std::size_t>(count), neutral) : numbers;
+}
+
+Values input_values(const ExportedModel& model, const space::Int8Grid& grid) {
+  const std::int64_t channels = model.network.input.channels;
+  std::vector<float> factors = or_neutral(model.factor, channels, 1);
+  for (float& factor : factors) factor /= grid.scale;
+  const auto found = std::ranges::find(model.metadata, "input", [](const auto& each) { return each.first; });
+  return {{"INPUT", found == model.metadata.end() ? "values as stored" : c_comment(found->second)},
+          {"HEIGHT", std::to_string(model.network.input.height)},
+          {"WIDTH", std::to_string(model.network.input.width)},
+          {"CHANNELS", std::to_string(channels)},
+          {"INPUT_ZERO", std::to_string(grid.zero)},
+          {"OFFSETS", c_floats(or_neutral(model.offset, channels, 0))},
+          {"FACTORS", c_floats(factors)}};
+}
+
+Values output_values(const ExportedModel& model, const std::optional<space::Int8Grid>& grid,
+                     const std::vector<std::string>& names) {
+  const std::int64_t outputs = model.network.layers.back().output.elements();
+  require(std::ssize(names) == outputs, "an exported network has other outputs than the data set");
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + c_literal(name);
+  return {{"OUTPUTS", std::to_string(outputs)},
+          {"NAMES", list},
+          {"OUTPUT_SCALE", grid ? c_float(grid->scale) : ""},
+          {"OUTPUT_ZERO", grid ? std::to_string(grid->zero) : ""},
+          {"OUTPUT_FACTORS", c_floats(or_neutral(model.output_factor, outputs, 1))},
+          {"OUTPUT_OFFSETS", c_floats(or_neutral(model.output_offset, outputs, 0))},
+          {"TRANSFORM", transform_text(model.output_transform)}};
+}
+
+}  // namespace
+
+CSources c_sources(const ExportedModel& model, const space::Int8Network& int8, const std::string& name,
+                   const std::vector<std::string>& output_names) {
+  const TfliteModel tflite = tflite_model(model.network, int8);
+  const std::optional<space::Int8Grid>& output = int8.grids.at(int8.view.output);
+  std::string guard = name + "_H";
+  std::ranges::transform(guard, guard.begin(),
+                         [](unsigned char letter) { return static_cast<char>(std::toupper(letter)); });
+  const std::size_t arena = tflite.graph.peak_bytes(tflite.input) + tflite.graph.runtime_bytes();
+  Values values{{"NAME", name},
+                {"GUARD", guard},
+                {"FACTS", facts_of(model.metadata)},
+                {"ARENA", std::to_string(arena)},
+                {"BYTES", c_bytes(tflite_bytes(model, int8))}};
+  for (const auto& more :
+       {input_values(model, int8.grids.front().value()), output_values(model, output, output_names)}) {
+    values.insert(values.end(), more.begin(), more.end());
+  }
+  values.emplace_back("OUTPUT", filled(output ? kWholeOutput : kRealOutput, values));
+  values.emplace_back("OUTPUT_VALUES", output ? "" : filled(kRealValues, values));
+  return {filled(kHeader, values), filled(kSource, values),
+          c_example(name, tflite.graph, output.has_value())};
+}
+
+}  // namespace skyline::model_export

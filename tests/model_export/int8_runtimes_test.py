@@ -1,0 +1,142 @@
+"""ONNX Runtime and LiteRT compute with int8 files what Skyline computes, for layers of every kind and networks of the
+worked spaces.
+
+usage: int8_runtimes_test.py DRAWN_MODELS SOURCE [NETWORKS [SAMPLES]]
+"""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import numpy
+import onnx
+import onnxruntime
+
+try:
+    from ai_edge_litert import interpreter as litert
+except ImportError as problem:
+    litert = None
+    print(f"LiteRT is not compared: {problem}")
+
+DRAWN_MODELS, SOURCE = (pathlib.Path(argument).resolve() for argument in sys.argv[1:3])
+NETWORKS, SAMPLES = ([int(argument) for argument in sys.argv[3:]] + [3, 300][len(sys.argv[3:]):])
+del sys.argv[1:]
+SPACES = ["cnn1d", "darts", "digits", "mlp", "mnist_cnn", "mobilenet", "nasbench201", "resnet", "vit"]
+FACTOR, OFFSET = 3, -0.5  # of the outputs, in drawn_models
+
+
+class Counts:
+    """How far outputs are from Skyline's."""
+
+    def __init__(self):
+        self.samples = self.answers = self.values = self.off = self.most = 0
+
+    def add(self, got, expected, step):
+        steps = numpy.rint(numpy.abs(got - expected) / step)
+        self.samples += len(got)
+        self.answers += int((got.argmax(1) != expected.argmax(1)).sum())
+        self.values += steps.size
+        self.off += int((steps > 0).sum())
+        self.most = max(self.most, int(steps.max()))
+        return steps
+
+    def __str__(self):
+        return (f"{self.answers} of {self.samples} answers differ, {self.off} of {self.values} outputs, "
+                f"by at most {self.most} steps")
+
+
+def grid_of_output(model):
+    """The step of the network's output: the scale of the last DequantizeLinear node."""
+    constants = {each.name: onnx.numpy_helper.to_array(each) for each in model.graph.initializer}
+    last = [node for node in model.graph.node if node.op_type == "DequantizeLinear"][-1]
+    return float(constants[last.input[1]].reshape(-1)[0])
+
+
+class Int8Runtimes(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = tempfile.TemporaryDirectory(prefix="skyline-test-")
+        cls.folder = pathlib.Path(cls.scratch.name)
+        configs = [SOURCE / f"configs/{name}.yaml" for name in SPACES]
+        subprocess.run([DRAWN_MODELS, cls.folder, SOURCE / "data/digits.h5", str(NETWORKS), str(SAMPLES), *configs],
+                       check=True)
+        cls.names = sorted(path.name.removesuffix(".int8.onnx") for path in cls.folder.glob("*.int8.onnx"))
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.scratch.cleanup()
+
+    def floats(self, name, ending):
+        return numpy.fromfile(self.folder / (name + ending), numpy.float32)
+
+    def expected(self, name, samples):
+        return self.floats(name, ".int8_outputs").reshape(samples, -1)
+
+    def test_onnx_runtime_gives_the_same_answers(self):
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
+        options.add_session_config_entry("session.x64quantprecision", "1")
+        counts = Counts()
+        for name in self.names:
+            with self.subTest(name):
+                path = self.folder / (name + ".int8.onnx")
+                model = onnx.load(path)
+                onnx.checker.check_model(model, full_check=True)
+                session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+                (boundary,) = session.get_inputs()
+                inputs = self.floats(name, ".inputs").reshape(-1, *boundary.shape[1:])
+                (outputs,) = session.run(None, {boundary.name: inputs})
+                steps = counts.add(outputs, self.expected(name, len(inputs)), grid_of_output(model) * FACTOR)
+                self.assertLessEqual(steps.max(), 1)
+                self.assertLessEqual((steps > 0).mean(), 0.01)
+        print(f"ONNX Runtime {onnxruntime.__version__}, {len(self.names)} networks: {counts}")
+        self.assertLessEqual(counts.answers, counts.samples / 1000)
+
+    @unittest.skipIf(litert is None, "no LiteRT for this Python")
+    def test_litert_gives_nearly_the_same_answers(self):
+        counts = Counts()
+        networks = 0
+        for name in self.names:
+            if not (self.folder / (name + ".tflite")).exists():
+                continue
+            with self.subTest(name):
+                networks += 1
+                got, expected, step = self.by_litert(name)
+                steps = counts.add(got, expected, step)
+                self.assertLessEqual(steps.max(), 3)
+        print(f"LiteRT, {networks} networks: {counts}")
+        self.assertLessEqual(counts.answers, counts.samples / 50)
+
+    def by_litert(self, name):
+        runtime = litert.Interpreter(
+            str(self.folder / (name + ".tflite")), num_threads=1,
+            experimental_op_resolver_type=litert.OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES)
+        runtime.allocate_tensors()
+        (source,), (result,) = runtime.get_input_details(), runtime.get_output_details()
+        _, height, width, channels = source["shape"]
+        images = self.floats(name, ".normalized").reshape(-1, channels, height, width).transpose(0, 2, 3, 1)
+        scale, zero = source["quantization"]
+        numbers = numpy.clip(numpy.rint(images / numpy.float32(scale)) + zero, -128, 127).astype(numpy.int8)
+        scale, zero = result["quantization"]
+        outputs = []
+        for image in numbers:
+            runtime.set_tensor(source["index"], image[None])
+            runtime.invoke()
+            output = runtime.get_tensor(result["index"])[0].transpose(2, 0, 1).reshape(-1)
+            outputs.append((output.astype(numpy.float32) - zero) * scale * FACTOR + OFFSET)
+        return numpy.array(outputs), self.expected(name, len(images)), scale * FACTOR
+
+    def test_layers_that_stay_float_are_named(self):
+        refused = {name: (self.folder / (name + ".refused")).read_text()
+                   for name in self.names if (self.folder / (name + ".refused")).exists()}
+        self.assertEqual(refused["kind_layer_norm_0"],
+                         "int8: layer_norm_0 has no int8 kernel; leave it out, or take --format onnx-int8")
+        for name, reason in refused.items():
+            self.assertRegex(reason, r"^int8: \w+ (has no int8 kernel|pads as no int8 kernel does|"
+                                     r"changes the shape as no int8 kernel does); leave it out, or take --format onnx-int8$", name)
+
+
+if __name__ == "__main__":
+    unittest.main()
