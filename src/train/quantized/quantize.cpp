@@ -1,5 +1,7 @@
 #include "train/quantized/quantize.hpp"
 
+#include "skyline/core/error.hpp"
+
 #include "train/quantized/int8_forward.hpp"
 #include "train/quantized/int8_numbers.hpp"
 #include "train/quantized/value_ranges.hpp"
@@ -158,6 +160,7 @@ class BiasCorrection {
 
 space::Int8Network quantize(const space::Network& network, const std::vector<trial::NamedTensor>& tensors,
                             const at::Tensor& samples, bool float_output) {
+  require(samples.size(0) > 0, "calibration without samples");
   const at::NoGradGuard no_gradients;
   space::Int8Network made;
   made.view = space::int8_view(network);
