@@ -63,7 +63,7 @@ FACES = {
     "launcher": ["launch_protocol"],
     "machine": ["device_binding", "nccl_settings", "node", "node_semaphore"],
     "objective": ["derived_ends"],
-    "space": ["language/searched_section", "language/space_keys", "network/network_alignment", "quantized/int8_network"],
+    "space": ["language/searched_section", "language/space_keys", "network/network_alignment", "quantized/int8_cost", "quantized/int8_network"],
     "search": ["algorithms/listed_search", "algorithms/proposal_list", "pareto/repeated_front", "pruning_bars"],
     "trial": ["column_names", "commit_log", "course_text", "forwarding", "given_metric", "metric_keys", "refit", "scope_timer", "trial_fields",
               "trial_record"],

@@ -21,7 +21,8 @@ from ._space import Domain, space_section
 from ._tuner import algorithm_section
 
 Objectives = Union[str, Sequence[str], Mapping[str, Mapping[str, Any]], None]
-COSTS = ("parameters", "flops", "macs", "peak_activation_bytes", "training_activation_bytes", "weight_bytes")  # costs of networks
+COSTS = ("parameters", "flops", "macs", "peak_activation_bytes", "training_activation_bytes", "weight_bytes",
+         "int8_peak_activation_bytes", "int8_weight_bytes")  # costs of networks
 _PLAIN = (Mapping, list, tuple, str, int, float, type(None))
 EVALUATORS = {"command", "computed", "synthetic", "table", "training"}  # sections, each of which evaluates trials
 _FIRST_LINE = "# Written by skyline.search.\n"

@@ -53,13 +53,18 @@ std::vector<std::string> cost_metric_names() {
   return trial::names_of(cost_metrics());
 }
 
+bool is_int8_cost(std::string_view metric) {
+  return std::ranges::find(space::kCosts.begin() + space::kFloatCosts, space::kCosts.end(), metric,
+                           &space::NamedCost::name) != space::kCosts.end();
+}
+
 std::optional<double> find_computed(const space::Architecture& architecture, std::string_view metric) {
   if (const std::optional<double> given = architecture.given(metric)) return given;
   if (!architecture.has_network()) return std::nullopt;
-  for (const space::NamedCost& known : space::kCosts) {
-    if (known.name == metric) return static_cast<double>(architecture.cost.*known.value);
-  }
-  return std::nullopt;
+  const auto known = std::ranges::find(space::kCosts, metric, &space::NamedCost::name);
+  const bool asked = !is_int8_cost(metric) || architecture.cost.int8_peak_activation_bytes > 0;
+  if (known == space::kCosts.end() || !asked) return std::nullopt;
+  return static_cast<double>(architecture.cost.*known->value);
 }
 
 double computed_metric(const space::Architecture& architecture, std::string_view metric) {

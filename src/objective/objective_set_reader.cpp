@@ -74,10 +74,14 @@ bool is_usable(const trial::Metric& metric) {
 struct UsableMetrics {
   const std::vector<trial::Metric>& measured;
   std::vector<trial::Metric> computed;
+  bool has_network = true;
 
   /// Returns those that objectives and constraints may name.
   std::vector<std::string> usable() const {
     std::vector<std::string> names = trial::names_of(computed);
+    for (const trial::Metric& cost : cost_metrics()) {
+      if (has_network && trial::find_metric(computed, cost.name) == nullptr) names.push_back(cost.name);
+    }
     for (const trial::Metric& metric : measured) {
       if (is_usable(metric)) names.push_back(metric.name);
     }
@@ -166,11 +170,26 @@ void check_new_metric(const std::vector<Spec>& specs, const Spec& spec, const Co
   if (!is_new) item.fail("`" + spec.metric + "` is listed twice");
 }
 
+/// Returns the first place in a list of objectives or constraints that names a cost in int8.
+std::optional<ConfigNode> first_int8_cost(const ConfigNode& list) {
+  if (!list.is_list()) return std::nullopt;
+  for (const ConfigNode& item : list.items()) {
+    if (!item.is_map()) continue;
+    for (const ConfigNode::Entry& entry : item.entries()) {
+      if (is_int8_cost(entry.key)) return key_node(item, entry);
+      if (entry.value.is_scalar() && is_int8_cost(entry.value.as_text())) return entry.value;
+    }
+  }
+  return std::nullopt;
+}
+
 /// Returns the descriptions of the computed metrics of a space.
+/// @param has_int8  whether one of the costs in int8 is named
 /// @throws UserError for a name that a cost has, or that a measured metric has, too
 std::vector<trial::Metric> all_computed(const ConfigNode& objectives,
                                         const std::vector<trial::Metric>& measured,
-                                        const std::vector<trial::Metric>& given, bool has_network) {
+                                        const std::vector<trial::Metric>& given, bool has_network,
+                                        bool has_int8) {
   std::vector<trial::Metric> computed = given;
   for (const trial::Metric& metric : given) {
     if (trial::find_metric(measured, metric.name) == nullptr) continue;
@@ -178,7 +197,7 @@ std::vector<trial::Metric> all_computed(const ConfigNode& objectives,
                     "`, which an expression gives, too: give one of them another name");
   }
   for (const trial::Metric& cost : cost_metrics()) {
-    if (!has_network) continue;
+    if (!has_network || (is_int8_cost(cost.name) && !has_int8)) continue;
     if (trial::find_metric(measured, cost.name) != nullptr ||
         trial::find_metric(given, cost.name) != nullptr) {
       objectives.fail("the evaluator's metric `" + cost.name +
@@ -231,13 +250,25 @@ ValueDescription constraints_format(const std::vector<std::string>& measured, bo
   return {std::string("a list of ") + kConstraint, std::move(schema)};
 }
 
+std::optional<ConfigNode> int8_cost_in(const ConfigNode& root) {
+  for (const char* section : {"objectives", "constraints"}) {
+    const ConfigNode* const list = root.is_map() ? root.find(section) : nullptr;
+    if (list == nullptr) continue;
+    if (std::optional<ConfigNode> named = first_int8_cost(*list)) return named;
+  }
+  return std::nullopt;
+}
+
 ObjectiveSet ObjectiveSet::parse(const ConfigNode& objectives, const ConfigNode* constraints,
                                  const std::vector<trial::Metric>& measured, bool has_network,
                                  const std::vector<trial::Metric>& given) {
   if (!objectives.is_list() || objectives.items().empty()) {
     objectives.fail_expected("a list of at least one objective, e.g. [{maximize: validation_accuracy}]");
   }
-  const UsableMetrics metrics{measured, all_computed(objectives, measured, given, has_network)};
+  const bool has_int8 =
+      first_int8_cost(objectives) || (constraints != nullptr && first_int8_cost(*constraints));
+  const UsableMetrics metrics{measured, all_computed(objectives, measured, given, has_network, has_int8),
+                              has_network};
   ObjectiveSet set;
   set.computed_ = metrics.computed;
   for (const ConfigNode& item : objectives.items()) {

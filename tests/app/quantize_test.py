@@ -1,4 +1,4 @@
-"""Exported models with whole numbers and with half precision, by the recipes of docs/models.md."""
+"""Exported models with half precision, by the recipe of docs/models.md, and the samples for tools of others."""
 
 import os
 import re
@@ -7,7 +7,6 @@ import unittest
 
 import h5py
 import numpy
-import onnx
 import onnxruntime
 
 from skyline_runs import SOURCE, RunsCase, read_json, small_digits
@@ -64,15 +63,13 @@ class Quantize(RunsCase):
     def accuracy(self, path):
         return (self.outputs(path, self.images).argmax(1) == self.labels).mean()
 
-    def test_models_with_whole_numbers_and_half_precision_are_as_accurate_as_before(self):
+    def test_models_with_half_precision_are_as_accurate_as_before(self):
         self.export("run", self.best(), "small")
         whole = self.accuracy("small/17.onnx")
         self.assertGreater(whole, 0.5)
-        for name in ("int8", "fp16"):
-            self.run_recipe(name, "small")
-            self.assertAlmostEqual(self.accuracy(f"small/17.{name}.onnx"), whole, delta=0.03)
-        kinds = {node.op_type for node in onnx.load(self.folder / "small/17.int8.onnx").graph.node}
-        self.assertIn("QuantizeLinear", kinds)
+        self.run_recipe("fp16", "small")
+        self.assertAlmostEqual(self.accuracy("small/17.fp16.onnx"), whole, delta=0.03)
+        self.assertLess((self.folder / "small/17.fp16.onnx").stat().st_size, (self.folder / "small/17.onnx").stat().st_size)
 
     def test_the_samples_are_of_the_training_set_of_each_class_the_same_share_and_always_the_same(self):
         for folder in ("a", "b"):

@@ -104,8 +104,9 @@ TEST(ComputedMetrics, AreNotComputedWithoutANetwork) {
 }
 
 TEST(ComputedMetrics, AreTheCostsOfTheNetwork) {
-  EXPECT_THAT(cost_metric_names(), ElementsAre("parameters", "flops", "macs", "peak_activation_bytes",
-                                               "training_activation_bytes", "weight_bytes"));
+  EXPECT_THAT(cost_metric_names(),
+              ElementsAre("parameters", "flops", "macs", "peak_activation_bytes", "training_activation_bytes",
+                          "weight_bytes", "int8_peak_activation_bytes", "int8_weight_bytes"));
   const space::Architecture network = architecture_of(100, 2000);
   EXPECT_EQ(computed_metric(network, "parameters"), 100);
   EXPECT_EQ(computed_metric(network, "flops"), 2000);
@@ -114,6 +115,31 @@ TEST(ComputedMetrics, AreTheCostsOfTheNetwork) {
   EXPECT_EQ(computed_metric(network, "training_activation_bytes"), 640);
   EXPECT_EQ(computed_metric(network, "weight_bytes"), 400);
   EXPECT_THROW(computed_metric(network, "latency_ms"), InternalError);
+}
+
+TEST(ComputedMetrics, InInt8AreThereIfAnObjectiveOrAConstraintNamesOne) {
+  const auto parse = [](const std::string& text, bool has_network) {
+    const ConfigNode root = config_from_yaml(text, "run.yaml");
+    return ObjectiveSet::parse(root.at("objectives"), root.find("constraints"), {}, has_network);
+  };
+  const std::string plain = "objectives: [{minimize: flops}]";
+  const std::string score = "objectives: [{minimize: int8_weight_bytes}]";
+  const std::string asks = plain + "\nconstraints: [{int8_weight_bytes: [0, 64Ki]}]";
+  EXPECT_EQ(parse(plain, true).computed().size(), 6U);
+  EXPECT_EQ(parse(asks, true).computed().size(), 8U);
+  EXPECT_EQ(parse(asks, true).constraints()[0].high, 65536);
+  EXPECT_FALSE(int8_cost_in(config_from_yaml(plain)));
+  EXPECT_FALSE(int8_cost_in(config_from_yaml("objectives: int8_weight_bytes\nconstraints: [[1], 2]")));
+  ASSERT_TRUE(int8_cost_in(config_from_yaml(asks)));
+  EXPECT_EQ(int8_cost_in(config_from_yaml(score))->as_text(), "int8_weight_bytes");
+  EXPECT_THAT(user_error_of([&] { parse(score, false); }),
+              HasSubstr("`int8_weight_bytes` is computed from a network, and this space has none"));
+  EXPECT_THAT(user_error_of([&] { parse("objectives: [{minimize: int8_weight_byte}]", true); }),
+              HasSubstr("did you mean `int8_weight_bytes`?"));
+}
+
+TEST(ComputedMetrics, InInt8HaveNoValueIfNothingAskedForThem) {
+  EXPECT_EQ(find_computed(architecture_of(100, 2000), "int8_weight_bytes"), std::nullopt);
 }
 
 TEST(GivenMetrics, AreComputedObjectivesAndConstraints) {
@@ -159,7 +185,7 @@ TEST(GivenMetrics, HaveNamesOfTheirOwn) {
 TEST(ObjectiveSet, RefusesMetricsThatFullTrainingsAloneHave) {
   const std::string expected =
       "expected one of parameters, flops, macs, peak_activation_bytes, training_activation_bytes, "
-      "weight_bytes, validation_accuracy, latency_ms, got test_accuracy, which only full trainings after the "
+      "weight_bytes, int8_peak_activation_bytes, int8_weight_bytes, validation_accuracy, latency_ms, got test_accuracy, which only full trainings after the "
       "search measure";
   EXPECT_THAT(objectives_error("[{maximize: test_accuracy}]"), ::testing::EndsWith(expected));
   EXPECT_THAT(constraints_error("[{test_accuracy: [0.9, 1]}]"), ::testing::EndsWith(expected));
@@ -268,7 +294,7 @@ TEST(ObjectiveSet, RefusesUnknownMetricsWithASuggestion) {
   EXPECT_EQ(
       objectives_error("- {minimize: flops}\n- {minimize: speed}"),
       "run.yaml:2:14: objectives[1].minimize: unknown metric `speed`, known here: parameters, flops, macs, "
-      "peak_activation_bytes, training_activation_bytes, weight_bytes, validation_accuracy, latency_ms");
+      "peak_activation_bytes, training_activation_bytes, weight_bytes, int8_peak_activation_bytes, int8_weight_bytes, validation_accuracy, latency_ms");
   EXPECT_EQ(constraints_error("- {accuracy: [0.5, 1]}"),
             "run.yaml:1:4: constraints[0]: unknown metric `accuracy`, did you mean `validation_accuracy`?");
   EXPECT_EQ(constraints_error("- {params: [0, 1]}"),

@@ -74,6 +74,11 @@ ValueDescription constraints_format(const std::vector<std::string>& measured, bo
 /// reference stays valid; any thread may use it.
 const std::vector<trial::Metric>& cost_metrics();
 std::vector<std::string> cost_metric_names();
+/// Returns whether it is the name of a cost in int8, which networks have only if something asks for it.
+bool is_int8_cost(std::string_view metric);
+/// Returns the first place in the objectives and constraints of a configuration that names a cost in int8.
+/// What has a wrong form names none; ObjectiveSet::parse refuses it.
+std::optional<ConfigNode> int8_cost_in(const ConfigNode& root);
 /// Returns a computed metric of an architecture: one that an expression gives, or a cost of its network.
 /// Returns nullopt for a metric that is not computed.
 std::optional<double> find_computed(const space::Architecture& architecture, std::string_view metric);
@@ -116,7 +121,8 @@ class ObjectiveSet {
   const std::vector<Objective>& objectives() const { return objectives_; }
   const std::vector<Constraint>& constraints() const { return constraints_; }
   /// Returns the descriptions of all computed metrics: those that expressions give, in their order, then the
-  /// costs of networks if the space has some. An objective says which direction of a given one is better.
+  /// costs of networks if the space has some, those in int8 only if one of them is named. An objective says
+  /// which direction of a given one is better.
   const std::vector<trial::Metric>& computed() const { return computed_; }
   /// Returns the names of measured metrics that an objective or a constraint needs.
   std::vector<std::string> measured_needed() const;

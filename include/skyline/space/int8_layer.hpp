@@ -17,8 +17,8 @@ using Int8Tensor = std::size_t;
 /// runtimes. Those two are computed in float32 between two grids.
 enum class Int8Op {
   kConvolution,  // products with weights; linear layers and norms by channel have kernel 1
-  kAdd,          // of two tensors of one shape
-  kMultiply,     // of two tensors of one shape, or of a tensor by the second's one value per channel
+  kAdd,          // sum of two tensors of one shape
+  kMultiply,     // product of two tensors of one shape, or of a tensor and the second's one value per channel
   kConcat,       // channels, one input after the other
   kMaxPool,
   kAveragePool,  // padded places do not count
@@ -32,7 +32,7 @@ enum class Int8Op {
   kSoftmax,    // over the channels of a place
   kView,       // the same values in another shape
   kZeros,      // has no inputs
-  kAttention,  // of queries, keys and values, which are already divided by the root of a head's channels
+  kAttention,  // queries, keys and values; queries are already divided by the root of a head's channels
   kLayer,      // the whole layer by its own definition
 };
 

@@ -47,7 +47,8 @@ struct TensorSpec {
 };
 
 /// Exact costs of a network, or of a layer by itself, for one sample with float32 values. FLOPs, MACs and
-/// peak_activation_bytes count a forward pass in evaluation mode. Conventions: docs/spaces.md.
+/// peak_activation_bytes count a forward pass in evaluation mode. The costs in int8 are those of a whole
+/// network; they stay 0 unless something asks for them. Conventions: docs/spaces.md.
 struct Cost {
   std::int64_t parameters = 0;                 // number of trainable values
   std::int64_t flops = 0;                      // an add and a multiply count one each
@@ -55,6 +56,8 @@ struct Cost {
   std::int64_t peak_activation_bytes = 0;      // largest sum of what must exist at once around one layer
   std::int64_t training_activation_bytes = 0;  // the same for a training step: forward and backward pass
   std::int64_t weight_bytes = 0;               // size of parameters and buffers
+  std::int64_t int8_peak_activation_bytes = 0;
+  std::int64_t int8_weight_bytes = 0;
 };
 
 /// A member of Cost with its name.
@@ -63,14 +66,17 @@ struct NamedCost {
   const char* unit;  // empty for a plain number
   std::int64_t Cost::*value;
 };
-/// All members of Cost.
+/// All members of Cost. Those in int8 are the last ones.
 inline constexpr std::array kCosts{
     NamedCost{"parameters", "", &Cost::parameters},
     NamedCost{"flops", "FLOPs", &Cost::flops},
     NamedCost{"macs", "MACs", &Cost::macs},
     NamedCost{"peak_activation_bytes", "B", &Cost::peak_activation_bytes},
     NamedCost{"training_activation_bytes", "B", &Cost::training_activation_bytes},
-    NamedCost{"weight_bytes", "B", &Cost::weight_bytes}};
+    NamedCost{"weight_bytes", "B", &Cost::weight_bytes},
+    NamedCost{"int8_peak_activation_bytes", "B", &Cost::int8_peak_activation_bytes},
+    NamedCost{"int8_weight_bytes", "B", &Cost::int8_weight_bytes}};
+inline constexpr std::size_t kFloatCosts = kCosts.size() - 2;  // number of costs that are not in int8
 static_assert(sizeof(Cost) == kCosts.size() * sizeof(std::int64_t), "a cost without a name");
 
 /// The attributes of a layer, in alphabetical order of their names. References and pointers to values are

@@ -10,6 +10,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -133,10 +134,13 @@ class SearchSpace {
   /// or
   ///                  a section whose word does: `{$optimizer: {learning_rate: $lr}}`
   /// @param given     metrics that expressions give; a genotype for which one has no value is invalid
-  /// @throws UserError with source positions, e.g. for an empty choice, an unknown layer or a misspelt key
+  /// @param int8      what asks for the costs in int8, if something does; an expression may do so, too
+  /// @throws UserError with source positions, e.g. for an empty choice, an unknown layer or a misspelt key;
+  ///         at `int8` for a layer kind that says no int8 steps
   static SearchSpace parse(const ConfigNode& section, const DataShape& data,
                            const std::vector<ConfigNode>& training = {},
-                           const std::vector<GivenExpression>& given = {});
+                           const std::vector<GivenExpression>& given = {},
+                           const std::optional<ConfigNode>& int8 = {});
   /// Reads the section of a run that is only read, not continued. Layers of kinds that this program does not
   /// have are kept as they are written; a space with such layers builds no network.
   /// @param rules  those by which the run began
@@ -144,10 +148,14 @@ class SearchSpace {
   static SearchSpace read(const ConfigNode& section, const DataShape& data,
                           const std::vector<ConfigNode>& training = {},
                           ConditionRules rules = ConditionRules::kExact,
-                          const std::vector<GivenExpression>& given = {});
+                          const std::vector<GivenExpression>& given = {},
+                          const std::optional<ConfigNode>& int8 = {});
 
   /// Returns whether its genotypes build networks; otherwise the space has parameters alone.
   bool has_network() const;
+  /// Returns the costs that its networks have: none without networks, and those in int8 only if something
+  /// asks for them. The view is always valid.
+  std::span<const NamedCost> costs() const;
   /// Returns the kinds of its layers that a program has registered, in alphabetical order; empty if every
   /// program has all kinds.
   const std::vector<std::string>& registered_kinds() const;
@@ -213,7 +221,8 @@ class SearchSpace {
  private:
   static SearchSpace parse(const ConfigNode& section, const DataShape& data,
                            const std::vector<ConfigNode>& training, const std::vector<GivenExpression>& given,
-                           bool admits_missing_kinds, ConditionRules rules);
+                           const std::optional<ConfigNode>& int8, bool admits_missing_kinds,
+                           ConditionRules rules);
   void check_some_network_builds() const;
   std::shared_ptr<const ParsedSpace> state_;
 };

@@ -8,6 +8,7 @@
 #include "app/commands/output_file.hpp"
 #include "app/commands/preparation.hpp"
 #include "app/commands/time_estimate.hpp"
+#include "app/config/boards.hpp"
 #include "app/config/presets.hpp"
 #include "app/config/run_config.hpp"
 #include "core/config/byte_size.hpp"
@@ -51,6 +52,7 @@ struct InitArguments {
   bool force = false;
   std::vector<std::pair<std::string, std::string>> options;  // options of `skyline prep`
   std::vector<std::pair<std::string, double>> bounds;        // costs; the first one is minimized
+  std::optional<DeviceRoom> device;                          // memory for networks in int8
   double time_s = 3600;
   std::size_t slots = std::max(std::thread::hardware_concurrency(), 1U);
 };
@@ -149,7 +151,16 @@ int print_presets() {
   table.add_column("for", report::TextTable::Align::kLeft);
   for (const Preset& preset : presets())
     table.add_row({std::string(preset.name), std::string(preset.meaning)});
-  std::cout << table.text();
+  report::TextTable devices;
+  devices.add_column("board", report::TextTable::Align::kLeft);
+  devices.add_column("RAM");
+  devices.add_column("flash");
+  devices.add_column("with", report::TextTable::Align::kLeft);
+  for (const Board& board : boards()) {
+    devices.add_row({std::string(board.name), size_text(board.ram_bytes), size_text(board.flash_bytes),
+                     std::string(board.meaning)});
+  }
+  std::cout << table.text() << "\n" << devices.text();
   return kExitDone;
 }
 
@@ -169,6 +180,23 @@ void check_split(const InitArguments& arguments, const store::Dataset& dataset) 
   }
 }
 
+/// Chooses what the search minimizes besides the error, and the limits of costs.
+void choose_costs(const InitArguments& arguments, const store::Dataset& dataset, FirstSearch& search) {
+  search.bounds = arguments.bounds;
+  if (arguments.device) {
+    const auto& [ram, flash, from] = *arguments.device;
+    search.for_device = true;
+    search.minimized = {"macs"};
+    search.bounds.insert(search.bounds.begin(), {{"int8_peak_activation_bytes", static_cast<double>(ram)},
+                                                 {"int8_weight_bytes", static_cast<double>(flash)}});
+    return;
+  }
+  const bool is_table = dataset.shape().height == 1 && dataset.shape().width == 1;
+  search.minimized = {!search.bounds.empty() ? search.bounds.front().first
+                      : is_table             ? "parameters"
+                                             : "flops"};
+}
+
 void write_configuration(const InitArguments& arguments, const fs::path& file) {
   const auto dataset = store::Dataset::open(file, false);
   check_split(arguments, *dataset);
@@ -176,11 +204,7 @@ void write_configuration(const InitArguments& arguments, const fs::path& file) {
 
   FirstSearch search;
   search.data = named_by(arguments.out, file);
-  search.bounds = arguments.bounds;
-  const bool is_table = dataset->shape().height == 1 && dataset->shape().width == 1;
-  search.minimized = {!search.bounds.empty() ? search.bounds.front().first
-                      : is_table             ? "parameters"
-                                             : "flops"};
+  choose_costs(arguments, *dataset, search);
   const auto samples = static_cast<double>(dataset->train().count);
   search.refit = dataset->train().count < kFewSamples;
   search.batch = search.refit ? 32 : 128;
@@ -195,6 +219,7 @@ void write_configuration(const InitArguments& arguments, const fs::path& file) {
   };
   const RunConfig first = read();
   search.constant_error = constant_error(first);
+  if (arguments.device && !arguments.device->from.empty()) std::cout << arguments.device->from << "\n";
   std::cout << "preset " << preset.name << ": " << preset.meaning << "\nmeasuring how long trials take ...\n"
             << std::flush;
   const double slots = static_cast<double>(arguments.slots);
@@ -249,7 +274,7 @@ RunCommand init_command(CLI::App& command) {
            "configuration to write, e.g. mine.yaml; a source is prepared to a data set beside it, mine.h5");
   command.add_option("--preset", arguments->preset,
                      "space to take (default: by the kind and size of samples)");
-  command.add_flag("--list", arguments->lists, "list the presets");
+  command.add_flag("--list", arguments->lists, "list the presets and the boards");
   const auto bound = [&](const std::string& option, const std::string& cost, const std::string& meaning) {
     command.add_option_function<std::string>(
         "--" + option,
@@ -262,6 +287,10 @@ RunCommand init_command(CLI::App& command) {
   bound("latency", "latency_ms", "longest latency of a sample in milliseconds, measured where it trains");
   bound("peak-memory", "peak_activation_bytes", "most bytes of activations of a sample, e.g. 256k");
   bound("parameters", "parameters", "most parameters of a network, e.g. 300k");
+  command.add_option_function<std::string>(
+      "--board", [arguments](const std::string& text) { arguments->device = device_room(text); },
+      "device for which networks in int8 are searched: RAM and flash that are free for the network, e.g. "
+      "256Ki,1Mi, or a name such as nrf52840 (see --list)");
   command.add_option_function<std::string>(
       "--time",
       [arguments](const std::string& text) {

@@ -17,6 +17,8 @@
 #include "report/files/trial_results.hpp"
 #include "report/files/trials_json.hpp"
 #include "report/text/text_table.hpp"
+#include "space/quantized/int8_cost.hpp"
+#include "space/quantized/int8_network.hpp"
 #include "train/loading/load_training.hpp"
 
 #include <cstdint>
@@ -103,6 +105,24 @@ std::string table_of(const space::Network& network) {
   return table.text();
 }
 
+/// Returns the costs in int8 and the layers without int8 kernels; nothing if a kind says no int8 steps.
+std::string int8_text(const space::Network& network) {
+  space::Int8View view;
+  try {
+    view = space::int8_view(network);
+  } catch (const UserError&) {
+    return "";
+  }
+  std::string in_float;
+  for (const space::Int8Step& step : view.steps) {
+    if (step.is_float()) in_float += (in_float.empty() ? "" : ", ") + network.layers[step.layer].name;
+  }
+  return "in int8: peak activation bytes " +
+         report::si_text(double(space::int8_peak_activation_bytes(view, network))) + ", weight bytes " +
+         report::si_text(double(space::int8_weight_bytes(view, network))) +
+         (in_float.empty() ? "" : "; in float32: " + in_float) + "\n";
+}
+
 std::string dot_of(const space::Network& network, const std::string& name) {
   std::string text = "digraph \"" + name + "\" {\n  node [shape=box];\n  input [label=\"input\\n" +
                      to_text(network.input) + "\"];\n";
@@ -163,7 +183,7 @@ std::string text_of(const ShownNetwork& shown, const RunConfig& config) {
   return "architecture " + space::to_text(architecture.id) + ": " +
          config.space.describe(architecture.genotype) + "\n" + table_of(architecture.network()) +
          "peak activation bytes: " + report::si_text(double(architecture.cost.peak_activation_bytes)) + "\n" +
-         given;
+         int8_text(architecture.network()) + given;
 }
 
 /// Returns an untrained network as `skyline export` writes a trained one.

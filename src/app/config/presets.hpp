@@ -40,6 +40,7 @@ struct FirstSearch {
   double epochs = 1;  // epochs of a trial
   std::size_t trials = 20;
   double final_epochs = 3;
+  bool for_device = false;               // whether the networks become files in int8 at the end
   bool refit = false;                    // whether the final front is trained on the validation samples, too
   std::optional<double> constant_error;  // error of a constant answer; only where targets are numbers
   std::optional<std::size_t> window;     // nullopt: the algorithm's default

@@ -13,11 +13,11 @@ struct Unit {
   std::string_view name;
   double factor;
 };
-constexpr std::array kUnits{Unit{"k", 1e3},      Unit{"K", 1e3},      Unit{"M", 1e6},
-                            Unit{"G", 1e9},      Unit{"kB", 1e3},     Unit{"MB", 1e6},
-                            Unit{"GB", 1e9},     Unit{"TB", 1e12},    Unit{"KiB", 0x1p10},
+constexpr std::array kUnits{Unit{"k", 1e3},      Unit{"K", 1e3},      Unit{"M", 1e6},     Unit{"G", 1e9},
+                            Unit{"Ki", 0x1p10},  Unit{"Mi", 0x1p20},  Unit{"Gi", 0x1p30}, Unit{"kB", 1e3},
+                            Unit{"MB", 1e6},     Unit{"GB", 1e9},     Unit{"TB", 1e12},   Unit{"KiB", 0x1p10},
                             Unit{"MiB", 0x1p20}, Unit{"GiB", 0x1p30}, Unit{"TiB", 0x1p40}};
-constexpr const char* kPattern = "^[-+.0-9eE]+ *([kKMG]|(k|[KMGT]i|[MGT])B)$";
+constexpr const char* kPattern = "^[-+.0-9eE]+ *([kKMG]|[KMG]i|(k|[KMGT]i|[MGT])B)$";
 
 ConfigNode text_schema() {
   ConfigNode schema = ConfigNode::make_map({{"type", schema_text("string"), {}}}, {});
@@ -33,7 +33,7 @@ std::optional<double> amount_in(std::string_view text, bool of_bytes) {
   const auto count = parse_number(text.substr(0, end));
   const std::string_view name = text.substr(std::min(text.find_first_not_of(' ', end), text.size()));
   const auto unit = std::ranges::find(kUnits, name, &Unit::name);
-  if (!count || unit == kUnits.end() || (name.ends_with('B') && !of_bytes)) return std::nullopt;
+  if (!count || unit == kUnits.end() || (name.size() > 1 && !of_bytes)) return std::nullopt;
   return *count * unit->factor;
 }
 

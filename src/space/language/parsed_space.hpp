@@ -40,6 +40,7 @@ struct ParsedSpace {
   ItemPointer network;                  // nullptr if the space has parameters alone
   std::vector<SearchedValue> training;  // values of the evaluator's section
   std::vector<std::string> registered_kinds;
+  bool has_int8_costs = false;  // whether something asks for them
   std::vector<std::string> warnings;
   std::optional<SpaceConditions> where;  // always set once the space is read, as `given` is
   std::optional<GivenMetrics> given;

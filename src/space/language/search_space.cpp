@@ -7,6 +7,7 @@
 #include "space/language/parsed_space.hpp"
 #include "space/language/space_keys.hpp"
 #include "space/language/space_reader.hpp"
+#include "space/quantized/int8_network.hpp"
 
 #include <algorithm>
 #include <array>
@@ -39,23 +40,36 @@ bool all_numeric(const Parameter& parameter) {
   });
 }
 
+/// Refuses kinds of layers that say no int8 steps.
+void check_int8(const ConfigNode& asks, const std::vector<std::string>& kinds) {
+  for (const std::string& name : kinds) {
+    const LayerKind* kind = find_layer_kind(name);
+    if (kind == nullptr || says_int8(*kind)) continue;
+    asks.fail("costs in int8 need the int8 steps of each layer, and the layer kind `" + name +
+              "` says none: write its LayerKind::int8");
+  }
+}
+
 }  // namespace
 
 SearchSpace SearchSpace::parse(const ConfigNode& section, const DataShape& data,
                                const std::vector<ConfigNode>& training,
-                               const std::vector<GivenExpression>& given) {
-  return parse(section, data, training, given, false, ConditionRules::kExact);
+                               const std::vector<GivenExpression>& given,
+                               const std::optional<ConfigNode>& int8) {
+  return parse(section, data, training, given, int8, false, ConditionRules::kExact);
 }
 
 SearchSpace SearchSpace::read(const ConfigNode& section, const DataShape& data,
                               const std::vector<ConfigNode>& training, ConditionRules rules,
-                              const std::vector<GivenExpression>& given) {
-  return parse(section, data, training, given, true, rules);
+                              const std::vector<GivenExpression>& given,
+                              const std::optional<ConfigNode>& int8) {
+  return parse(section, data, training, given, int8, true, rules);
 }
 
 SearchSpace SearchSpace::parse(const ConfigNode& section, const DataShape& data,
                                const std::vector<ConfigNode>& training,
-                               const std::vector<GivenExpression>& given, bool admits_missing_kinds,
+                               const std::vector<GivenExpression>& given,
+                               const std::optional<ConfigNode>& int8, bool admits_missing_kinds,
                                ConditionRules rules) {
   const SpaceForm form = space_keys().parse(section);
   if (!form.file.is_null()) form.file.fail("the file of a space cannot name another one");
@@ -78,6 +92,9 @@ SearchSpace SearchSpace::parse(const ConfigNode& section, const DataShape& data,
   state->where.emplace(conditions, state->parameters, data.classes, rules);
   state->given.emplace(given, expressions, state->parameters, data.classes);
   state->registered_kinds.assign(reader.registered_kinds().begin(), reader.registered_kinds().end());
+  const std::optional<ConfigNode> asks = int8 ? int8 : reader.asks_for_int8();
+  state->has_int8_costs = asks && state->network != nullptr;
+  if (state->has_int8_costs) check_int8(*asks, state->registered_kinds);
   SearchSpace space;
   if (state->where->count() == 0) {
     const std::vector<std::string> failures = state->where->failures();
@@ -95,6 +112,11 @@ const std::vector<std::string>& SearchSpace::registered_kinds() const {
 
 bool SearchSpace::has_network() const {
   return state_->network != nullptr;
+}
+
+std::span<const NamedCost> SearchSpace::costs() const {
+  if (!has_network()) return {};
+  return std::span(kCosts).first(state_->has_int8_costs ? kCosts.size() : kFloatCosts);
 }
 
 std::optional<std::string> SearchSpace::missing_kind() const {

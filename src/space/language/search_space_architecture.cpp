@@ -4,6 +4,7 @@
 #include "space/language/parsed_space.hpp"
 #include "space/language/searched_section.hpp"
 #include "space/network/canonical_form.hpp"
+#include "space/quantized/int8_cost.hpp"
 
 #include <map>
 #include <mutex>
@@ -97,6 +98,7 @@ Architecture::Parts ParsedSpace::build(const Genotype& genotype, std::vector<boo
   if (network != nullptr) {
     network->build(builder, bindings);
     parts.network = builder.finish(network_source);
+    if (has_int8_costs) add_int8_costs(parts.network);
   }
   for (const SearchedValue& value : training) {
     parts.training.push_back({key_in_section(value.source()), value.evaluate(bindings)});

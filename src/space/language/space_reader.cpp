@@ -125,7 +125,9 @@ std::optional<Names::Meaning> SpaceReader::GivenNames::find(const std::string& n
     scalar_.fail(in_quotes('$' + name) +
                  " is a parameter of the space and a cost of its networks: give the parameter another name");
   }
-  return Meaning{cost_part(static_cast<std::size_t>(cost - kCosts.begin()))};
+  const auto index = static_cast<std::size_t>(cost - kCosts.begin());
+  if (index >= kFloatCosts && !reader_.asks_for_int8_) reader_.asks_for_int8_ = scalar_;
+  return Meaning{cost_part(index)};
 }
 
 std::vector<std::string> SpaceReader::GivenNames::known() const {

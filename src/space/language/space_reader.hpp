@@ -57,6 +57,8 @@ class SpaceReader {
   std::vector<Expression> read_given(const std::vector<GivenExpression>& given);
   /// Returns the shared parameters in the order of declaration, then the others in the order of their use.
   std::vector<Parameter> take_parameters() { return std::move(parameters_); }
+  /// Returns the expression of a given metric that names a cost in int8, if one does.
+  const std::optional<ConfigNode>& asks_for_int8() const { return asks_for_int8_; }
   /// Returns one line for each parameter that is right but may surprise.
   std::vector<std::string> warnings() const;
   /// Returns the kinds of layers that only some programs have.
@@ -160,6 +162,7 @@ class SpaceReader {
   DataShape data_;
   const bool admits_missing_kinds_;
   std::set<std::string> registered_kinds_;
+  std::optional<ConfigNode> asks_for_int8_;
   ConfigNode reading_;  // the place of the current item
   Problems problems_;
   std::vector<DeclaredParameter> declared_;

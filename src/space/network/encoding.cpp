@@ -89,6 +89,11 @@ std::vector<double> encode(const SearchSpace& space, const Architecture& archite
 std::vector<Feature> features(const Network& network) {
   std::vector<Feature> features{{"log macs", std::log1p(static_cast<double>(network.cost.macs))},
                                 {"log parameters", std::log1p(static_cast<double>(network.cost.parameters))}};
+  const Cost& cost = network.cost;
+  if (cost.int8_peak_activation_bytes > 0) {
+    features.push_back({"log int8 peak", std::log1p(static_cast<double>(cost.int8_peak_activation_bytes))});
+    features.push_back({"log int8 weights", std::log1p(static_cast<double>(cost.int8_weight_bytes))});
+  }
   if (!network.layers.empty()) {
     const Paths paths = paths_through(network);
     features.push_back({"log paths", paths.log_count});

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "skyline/space/int8_layer.hpp"
+#include "skyline/space/layer_kind.hpp"
 #include "skyline/space/network.hpp"
 
 #include <cstddef>
@@ -17,9 +18,9 @@ struct Int8Step {
   std::size_t layer = 0;  // index in the network of the layer whose tensors, name and definition it has
   std::vector<Int8Tensor> inputs = {};
   Int8Tensor output = 0;
-  Int8Products products = {};  // of kConvolution
-  Window window = {};          // of kMaxPool, kAveragePool
-  std::int64_t heads = 1;      // of kAttention
+  Int8Products products = {};  // kConvolution only
+  Window window = {};          // kMaxPool and kAveragePool only
+  std::int64_t heads = 1;      // kAttention only
   /// Limits of the output; of kClamp, or joined from a kClamp that followed.
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
@@ -40,6 +41,9 @@ struct Int8View {
 /// @throws UserError naming the first layer whose kind says no steps
 Int8View int8_view(const Network& network);
 
+/// Returns whether a kind says int8 steps: whether LayerKind::int8 asks for anything.
+bool says_int8(const LayerKind& kind);
+
 /// The grid of a tensor: value = scale * (number - zero), numbers from -128 to 127.
 struct Int8Grid {
   float scale = 1;
@@ -57,8 +61,8 @@ struct Int8Weights {
 /// An int8 network with its numbers, made from trained weights and calibration samples.
 struct Int8Network {
   Int8View view;
-  std::vector<std::optional<Int8Grid>> grids;  // of each tensor; nullopt for one that stays float32
-  std::vector<Int8Weights> weights;            // of each step; empty but for kConvolution
+  std::vector<std::optional<Int8Grid>> grids;  // one per tensor; nullopt for one that stays float32
+  std::vector<Int8Weights> weights;            // one per step; empty but for kConvolution
 };
 
 }  // namespace skyline::space

@@ -53,7 +53,7 @@ class StepList final : public Int8Steps {
   const Network& network_;
   std::vector<Shape> tensors_;
   std::vector<SingleStep> steps_;
-  std::vector<Int8Tensor> outputs_;  // of each layer so far
+  std::vector<Int8Tensor> outputs_;  // output of each layer so far
 };
 
 void StepList::add_layer(std::size_t index) {
@@ -148,13 +148,44 @@ std::vector<Int8Step> joined_steps(const StepList& list) {
   return steps;
 }
 
+/// Notes that a kind asks for something. There is no layer, so it can get no further.
+class Questions final : public Int8Steps {
+ public:
+  [[noreturn]] const Layer& layer() const override { note(); }
+  [[noreturn]] Int8Tensor input(std::size_t /*index*/) const override { note(); }
+  [[noreturn]] Int8Tensor convolution(Int8Tensor /*input*/, const Int8Products& /*products*/,
+                                      const Shape& /*output*/) override {
+    note();
+  }
+  [[noreturn]] Int8Tensor norm(Int8Tensor /*input*/) override { note(); }
+  [[noreturn]] Int8Tensor clamp(Int8Tensor /*input*/, double /*low*/, double /*high*/) override { note(); }
+  [[noreturn]] Int8Tensor step(Int8Op /*op*/, const std::vector<Int8Tensor>& /*inputs*/,
+                               const Shape& /*output*/, const Window& /*window*/,
+                               std::int64_t /*heads*/) override {
+    note();
+  }
+  [[noreturn]] Int8Tensor in_float() override { note(); }
+
+ private:
+  [[noreturn]] static void note() { throw InternalError("a question about a layer that does not exist"); }
+};
+
 }  // namespace
+
+bool says_int8(const LayerKind& kind) {
+  try {
+    Questions questions;
+    return kind.int8(questions).has_value();
+  } catch (const InternalError&) {
+    return true;
+  }
+}
 
 Int8View int8_view(const Network& network) {
   StepList list(network);
   for (std::size_t i = 0; i < network.layers.size(); ++i) list.add_layer(i);
   Int8View view{.tensors = {network.input}, .steps = joined_steps(list)};
-  std::vector<Int8Tensor> numbers(list.tensors().size());  // of each tensor in the view
+  std::vector<Int8Tensor> numbers(list.tensors().size());  // number in the view of each tensor of the list
   for (Int8Step& step : view.steps) {
     for (Int8Tensor& input : step.inputs) input = numbers[input];
     numbers[step.output] = view.tensors.size();

@@ -35,10 +35,10 @@ bool is_encoded(const space::Value& value, const Json& found) {
 }
 
 /// Adds the facts about an architecture for programs that cannot build it.
-Json encode_facts(const space::Architecture& architecture) {
+Json encode_facts(const space::Architecture& architecture, const space::SearchSpace& space) {
   Json facts;
   facts["used"] = architecture.used;
-  for (const space::NamedCost& cost : space::kCosts) facts[cost.name] = architecture.cost.*cost.value;
+  for (const space::NamedCost& cost : space.costs()) facts[cost.name] = architecture.cost.*cost.value;
   return facts;
 }
 
@@ -69,7 +69,7 @@ void encode_trial(const trial::Trial& trial, const space::SearchSpace& space, Js
     const space::Parameter& parameter = space.parameters()[i];
     genotype[parameter.name] = encode_value(parameter.values.at(architecture.genotype.choices.at(i)));
   }
-  if (!space.registered_kinds().empty()) line["facts"] = encode_facts(architecture);
+  if (!space.registered_kinds().empty()) line["facts"] = encode_facts(architecture, space);
   add_fields(line, trial);
   if (const auto& expected = trial.proposal.expected) {
     line[kExpected] = {encode_number(expected->low), encode_number(expected->value),
@@ -206,7 +206,7 @@ std::shared_ptr<const space::Architecture> EntryDecoder::recorded(const Json& li
   if (architecture.used.size() != space_.parameters().size()) {
     fail_expected("facts.used", "a flag for each parameter", *facts);
   }
-  for (const space::NamedCost& cost : space::kCosts) {
+  for (const space::NamedCost& cost : space_.costs()) {
     architecture.cost.*cost.value = member(*facts, cost.name).get<std::int64_t>();
   }
   return std::make_shared<const space::Architecture>(std::move(architecture));

@@ -63,9 +63,8 @@ std::vector<trial::Cell> TrialTable::row(const trial::CommittedTrial& committed,
     const double value = std::get<trial::Measurements>(committed.outcome).values.at(i);
     if (!std::isnan(value)) cells.back().value = value;
   }
-  for (const space::NamedCost& cost : space::kCosts) {
-    if (space_.has_network())
-      cells.push_back({Topic::kCost, cost.name, architecture.cost.*cost.value, std::nan("")});
+  for (const space::NamedCost& cost : space_.costs()) {
+    cells.push_back({Topic::kCost, cost.name, architecture.cost.*cost.value, std::nan("")});
   }
   for (const std::string_view metric : space_.given()) {
     const double value = architecture.given(metric).value_or(std::nan(""));

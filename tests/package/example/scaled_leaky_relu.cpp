@@ -21,6 +21,8 @@ class ScaledLeakyRelu final : public space::LayerKind {
     layer.tensors = {{"weight", {layer.input().channels}, space::Initializer::kOnes, 0, true}};
     layer.cost.flops = 3 * layer.input().elements();  // a comparison and two products
   }
+
+  std::optional<space::Int8Tensor> int8(space::Int8Steps& steps) const override { return steps.in_float(); }
 };
 
 class ScaledLeakyReluOp final : public train::LayerOp {

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "skyline/space/network.hpp"
+
+#include "space/quantized/int8_network.hpp"
+
+#include <cstdint>
+
+namespace skyline::space {
+
+/// Returns the largest number of bytes of activations that exist at once while the steps run in order: the
+/// network's input from the start, and each tensor from the step that writes it, to the last step that reads
+/// it. A number takes one byte, and four in a tensor that a float step reads or writes. Views are no copies,
+/// and sums are not in place. Attention has its scores besides, and a float layer its inner activations.
+std::int64_t int8_peak_activation_bytes(const Int8View& view, const Network& network);
+/// Returns the size of the weights: one byte each, and twelve for each output of a convolution, its bias,
+/// multiplier and shift. Those of layers that stay in float take four bytes.
+std::int64_t int8_weight_bytes(const Int8View& view, const Network& network);
+/// Fills in the costs in int8 of a network. @throws UserError if the kind of a layer says no int8 steps
+void add_int8_costs(Network& network);
+
+}  // namespace skyline::space
