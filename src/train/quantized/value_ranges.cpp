@@ -17,11 +17,9 @@ namespace {
 
 using space::Int8Op;
 
-constexpr std::int64_t kBatch = 64;
-
 /// Names a tensor of which a value is not finite.
-[[noreturn]] void fail_at(const space::Network& network, const space::Int8View& view,
-                          space::Int8Tensor tensor, const at::Tensor& values, std::int64_t first) {
+[[noreturn]] void fail_not_finite(const space::Network& network, const space::Int8View& view,
+                                  space::Int8Tensor tensor, const at::Tensor& values, std::int64_t first) {
   std::string name = "the input";
   for (const space::Int8Step& step : view.steps) {
     if (step.output == tensor) name = network.layers[step.layer].name;
@@ -121,10 +119,10 @@ std::vector<ValueRange> value_ranges(const space::Network& network, const space:
   const std::vector<std::size_t> last = last_readers(view);
   std::vector<ValueRange> ranges(view.tensors.size());
   const auto take = [&](space::Int8Tensor tensor, const at::Tensor& values, std::int64_t first) {
-    if (!widen(ranges[tensor], values)) fail_at(network, view, tensor, values, first);
+    if (!widen(ranges[tensor], values)) fail_not_finite(network, view, tensor, values, first);
   };
-  for (std::int64_t first = 0; first < samples.size(0); first += kBatch) {
-    const std::int64_t count = std::min(kBatch, samples.size(0) - first);
+  for (std::int64_t first = 0; first < samples.size(0); first += kCalibrationBatch) {
+    const std::int64_t count = std::min(kCalibrationBatch, samples.size(0) - first);
     std::vector<at::Tensor> held(view.tensors.size());
     held[0] = samples.narrow(0, first, count);
     take(0, held[0], first);
