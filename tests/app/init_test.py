@@ -10,7 +10,7 @@ import unittest
 import numpy
 
 from prep_test import png
-from skyline_runs import SOURCE, RunsCase
+from skyline_runs import SOURCE, RunsCase, read_json
 
 PRESETS = sorted(path.stem for path in (SOURCE / "configs/presets").glob("*.yaml"))
 SHORT = ["--set", "search.trials=4", "--set", "training.epochs=1", "--set", "final.epochs=1", "--quiet"]
@@ -75,8 +75,46 @@ class Init(RunsCase):
         self.init(self.arrays((3, 16, 16)), "--preset", "images-mobile")
         self.assertIn("inverted", self.text())
 
-    def test_the_list_has_a_line_for_each_file(self):
-        self.assertEqual(sorted(re.findall(r"^([a-z-]*[a-z]) +\S", self.skyline("init", "--list").stdout, re.M)[1:]), PRESETS)
+    def test_the_list_has_a_line_for_each_file_and_for_each_board_of_the_page(self):
+        of_presets, of_boards = self.skyline("init", "--list").stdout.split("\n\n")
+        self.assertEqual(sorted(re.findall(r"^([a-z-]*[a-z]) +\S", of_presets, re.M)[1:]), PRESETS)
+        listed = [(name, ram, flash) for name, ram, flash in re.findall(r"^ *([a-z]\S+) +(\d+Ki) +(\d+\wi)", of_boards, re.M)]
+        page = (SOURCE / "docs/devices.md").read_text()
+        told = re.findall(r"^\| `(\w[\w-]*)` \| [^|]+ \| (\d+ Ki)B \| (\d+ \wi)B \| \S", page, re.M)
+        self.assertEqual(listed, [(name, ram.replace(" ", ""), flash.replace(" ", "")) for name, ram, flash in told])
+        self.assertGreaterEqual(len(listed), 12)
+
+    def test_a_board_bounds_the_memory_in_int8_and_wants_its_files(self):
+        out = self.init(self.digits, "--board", "8Ki,16Ki", "--parameters", "300k")
+        self.assertNotIn("board", out)
+        text = self.text()
+        for line in ("- minimize: macs\n", "- {int8_peak_activation_bytes: [0, 8192]}\n", "- {int8_weight_bytes: [0, 16384]}\n",
+                     "- {parameters: [0, 300000]}\n", "int8: true, export: [onnx-int8, tflite, c]"):
+            self.assertIn(line, text)
+        self.assertEqual(text.count("minimize: "), 1)
+        self.skyline("search", "mine.yaml", "--run", "board_run", *SHORT, ranks=2)
+        for trial in read_json(self.folder / "board_run/models.json")["trials"]:
+            self.assertLessEqual(trial["costs"]["int8_peak_activation_bytes"], 8192)
+            self.assertLessEqual(trial["costs"]["int8_weight_bytes"], 16384)
+        files = {path.suffix for path in (self.folder / "board_run/exports").iterdir()}
+        self.assertLessEqual({".onnx", ".tflite", ".h"}, files)
+        self.assertIn("int8_test_accuracy", self.skyline("status", "board_run", "--all").stdout)
+
+    def test_a_board_by_its_name_says_what_is_left_for_the_network(self):
+        out = self.init(self.digits, "--board", "nrf52840")
+        self.assertIn("board nrf52840: 256Ki of RAM less 16Ki and 1Mi of flash less 200Ki for the rest of the program; for other numbers: "
+                      "--board 240Ki,824Ki\n", out)
+        self.assertIn("- {int8_peak_activation_bytes: [0, 245760]}\n", self.text())
+        self.assertIn("- {int8_weight_bytes: [0, 843776]}\n", self.text())
+
+    def test_every_preset_has_int8_kernels_for_all_its_layers(self):
+        for shape, options in (((1, 8, 8), ()), ((3, 16, 16), ()), ((3, 48, 48), ()), ((3, 16, 16), ("--preset", "images-mobile")),
+                               ((2, 16), ("--with", "layout=ncl")), ((2, 128), ("--with", "layout=ncl")), ((5,), ())):
+            with self.subTest(shape, options=options):
+                self.init(self.arrays(shape), *options, "--board", "1Mi,4Mi")
+                shown = self.skyline("show", "mine.yaml", "--sample", "20").stdout
+                self.assertEqual(shown.count("in int8: peak activation bytes "), 20)
+                self.assertNotIn("in float32", shown)
 
     def test_the_time_decides_how_many_trials_there_are_and_how_long(self):
         for _ in range(10):  # a busy machine may need longer at the second time
@@ -183,6 +221,14 @@ class Init(RunsCase):
                 ([prepared, "-o", "a.yaml", "--flops", "many"],
                  "--flops: expected a number above 0, e.g. 300k or 1.5M, got many"),
                 ([prepared, "-o", "a.yaml", "--flops", "1"], "flops"),
+                ([prepared, "-o", "a.yaml", "--board", "256"], "--board 256: 256 bytes of RAM: did you mean 256Ki?"),
+                ([prepared, "-o", "a.yaml", "--board", "256Ki,1"], "--board 256Ki,1: 1 byte of flash: did you mean 1Mi?"),
+                ([prepared, "-o", "a.yaml", "--board", "256Ki"], "--board 256Ki: expected RAM and flash, e.g. 256Ki,1Mi"),
+                ([prepared, "-o", "a.yaml", "--board", "much,1Mi"],
+                 "--board much,1Mi: expected bytes of RAM with a unit, e.g. 256Ki, got `much`"),
+                ([prepared, "-o", "a.yaml", "--board", "256Ki,nan"], "--board 256Ki,nan: expected bytes of flash"),
+                ([prepared, "-o", "a.yaml", "--board", "nrf52480"],
+                 "--board nrf52480: expected RAM,FLASH .* or a board: did you mean `nrf52840`"),
                 ([prepared], "init: missing -o FILE.yaml"),
                 ([], "init: missing SOURCE"),
                 (["nothing.csv", "-o", "a.yaml"], "nothing.csv"),

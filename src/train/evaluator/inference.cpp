@@ -15,7 +15,7 @@ namespace skyline::train {
 namespace {
 
 /// Returns the options without what needs training samples.
-TrainingOptions options_of(const ConfigNode& section) {
+TrainingOptions inference_options(const ConfigNode& section) {
   TrainingOptions options = TrainingOptions::table().parse(section);
   options.loss.reset();  // the loss may need counts of classes that these samples do not have
   options.augment = {};
@@ -26,7 +26,7 @@ TrainingOptions options_of(const ConfigNode& section) {
 TrainingSetup setup_of(comm::Environment& job, const InferenceTask& task) {
   std::vector<std::int64_t> indices(task.dataset->test().count);
   std::iota(indices.begin(), indices.end(), 0);
-  TrainingOptions options = options_of(task.section);
+  TrainingOptions options = inference_options(task.section);
   if (task.int8 != nullptr) options.device = DeviceChoice::kCpu;
   return make_setup(job, std::move(options), task.dataset, {indices, indices}, task.normalization);
 }
@@ -60,7 +60,7 @@ InferenceResult infer(comm::Environment& job, const InferenceTask& task) {
 }
 
 space::Int8Network quantize(comm::Environment& job, const QuantizationTask& task) {
-  TrainingOptions options = options_of(task.section);
+  TrainingOptions options = inference_options(task.section);
   options.device = DeviceChoice::kCpu;
   TrainingSetup setup =
       make_setup(job, std::move(options), task.dataset, {task.samples, task.samples}, task.normalization);

@@ -1,9 +1,12 @@
 #include "train/loading/training_kind.hpp"
 
+#include "skyline/space/layer_kind.hpp"
+
 #include "core/log.hpp"
 #include "evaluate/command/command_check.hpp"
 #include "evaluate/command/program_checksums.hpp"
 #include "evaluate/measured_evaluator.hpp"
+#include "space/quantized/int8_network.hpp"
 #include "train/loading/device_choice.hpp"
 #include "train/loading/load_accelerator.hpp"
 #include "train/loading/load_training.hpp"
@@ -54,6 +57,19 @@ evaluate::EvaluatorNeeds needs_of(const TrainingOptions& options) {
   const ConfigNode* below = section.is_map() ? section.find(std::string(key.substr(0, dot))) : nullptr;
   if (below != nullptr && dot != std::string_view::npos) fail_at(*below, key.substr(dot + 1), reason);
   (below != nullptr ? *below : section).fail(reason);
+}
+
+/// Checks programs that measure, and refuses metrics in int8 of layers that say no int8 steps.
+void check_place(const ConfigNode& written, const evaluate::SectionPlace& place) {
+  evaluate::check_measured_section(written, place);
+  if (TrainingOptions::table().parse(written).int8 == Int8Trials::kNone) return;
+  for (const std::string& name : place.space.registered_kinds()) {
+    const space::LayerKind* const kind = space::find_layer_kind(name);
+    if (kind == nullptr || space::says_int8(*kind)) continue;
+    fail_at(written, "int8",
+            "metrics in int8 need the int8 steps of each layer, and the layer kind `" + name +
+                "` says none: write its LayerKind::int8");
+  }
 }
 
 std::unique_ptr<trial::Evaluator> make(const TrainingOptions& options,
@@ -163,7 +179,7 @@ evaluate::EvaluatorKind training_kind() {
           [read](const ConfigNode& section, const store::Dataset& dataset, const store::SplitIndices& split) {
             return baselines_of(read(section), dataset, split);
           },
-      .check_place = evaluate::check_measured_section,
+      .check_place = check_place,
       .programs =
           [read](const ConfigNode& section) { return evaluate::program_checksums(read(section).described); },
       .describe_device =

@@ -22,9 +22,9 @@ float scale_of(double range, double steps) {
   return std::isnormal(scale) ? scale : 1;
 }
 
-const trial::NamedTensor& tensor_of(const space::Network& network,
-                                    const std::vector<trial::NamedTensor>& tensors, std::size_t layer,
-                                    const std::string& name) {
+const trial::NamedTensor& trained_tensor(const space::Network& network,
+                                         const std::vector<trial::NamedTensor>& tensors, std::size_t layer,
+                                         const std::string& name) {
   const std::string full_name = network.layers.at(layer).name + "." + name;
   const auto found = std::ranges::find(tensors, full_name, &trial::NamedTensor::name);
   require(found != tensors.end(), "tensors that are not those of the network");
@@ -40,7 +40,7 @@ std::span<double> weights_of_output(FoldedProducts& products, std::size_t output
 void fold_norm(const space::Network& network, const std::vector<trial::NamedTensor>& tensors,
                std::size_t norm, FoldedProducts& products) {
   const auto values = [&](const char* name) -> const std::vector<float>& {
-    return tensor_of(network, tensors, norm, name).values;
+    return trained_tensor(network, tensors, norm, name).values;
   };
   const double epsilon = space::attribute_number(network.layers[norm], "epsilon");
   for (std::size_t c = 0; c < products.biases.size(); ++c) {
@@ -97,14 +97,14 @@ FoldedProducts folded_products(const space::Network& network, const std::vector<
     folded.outputs = products.groups;
     folded.weights.assign(static_cast<std::size_t>(products.groups), products.factor);
   } else {
-    const trial::NamedTensor& weight = tensor_of(network, tensors, step.layer, products.weight);
+    const trial::NamedTensor& weight = trained_tensor(network, tensors, step.layer, products.weight);
     folded.outputs = weight.dims.at(0);
     for (const float value : weight.values)
       folded.weights.push_back(static_cast<double>(value) * products.factor);
   }
   folded.biases.assign(static_cast<std::size_t>(folded.outputs), 0.0);
   if (!products.bias.empty()) {
-    const std::vector<float>& biases = tensor_of(network, tensors, step.layer, products.bias).values;
+    const std::vector<float>& biases = trained_tensor(network, tensors, step.layer, products.bias).values;
     std::ranges::transform(biases, folded.biases.begin(),
                            [&](float bias) { return static_cast<double>(bias) * products.factor; });
   }

@@ -14,7 +14,8 @@ namespace {
 
 /// Returns normalized samples, [samples, channels, height, width].
 /// @param host  a setup on the CPU
-at::Tensor samples_of(const TrainingSetup& host, SampleSet set, std::span<const std::int64_t> indices) {
+at::Tensor normalized_samples(const TrainingSetup& host, SampleSet set,
+                              std::span<const std::int64_t> indices) {
   auto* const values = const_cast<std::int64_t*>(indices.data());  // the tensor only reads them
   const auto count = static_cast<std::int64_t>(indices.size());
   const BatchBuffers batch = BatchBuffers::make(count, host);
@@ -27,7 +28,7 @@ at::Tensor samples_of(const TrainingSetup& host, SampleSet set, std::span<const 
 
 space::Int8Network quantize(const TrainingSetup& setup, const space::Network& network,
                             const std::vector<trial::NamedTensor>& tensors) {
-  const at::Tensor samples = samples_of(on_host(setup), SampleSet::kTrain, setup.calibration);
+  const at::Tensor samples = normalized_samples(on_host(setup), SampleSet::kTrain, setup.calibration);
   return quantize(network, tensors, samples, setup.options.problem.targets == store::TargetKind::kNumbers);
 }
 
@@ -41,7 +42,7 @@ Int8Scoring::Int8Scoring(const TrainingSetup& setup, const space::Network& netwo
 
 ScoredBatch Int8Scoring::score(SampleSet set, std::span<const std::int64_t> indices) const {
   const at::NoGradGuard no_gradients;
-  const at::Tensor outputs = forward_.run(samples_of(host_, set, indices));
+  const at::Tensor outputs = forward_.run(normalized_samples(host_, set, indices));
   const auto* values = outputs.const_data_ptr<float>();
   return {.outputs = {values, values + outputs.numel()}};
 }

@@ -1,5 +1,7 @@
 #include "train/quantized/quantize.hpp"
 
+#include "skyline/core/error.hpp"
+
 #include "train/quantized/int8_forward.hpp"
 #include "train/quantized/int8_numbers.hpp"
 #include "train/quantized/value_ranges.hpp"
@@ -18,8 +20,6 @@ namespace {
 
 using space::Int8Op;
 
-/// Samples of a batch whose tensors are held as bytes.
-constexpr std::int64_t kBatch = 64;
 /// Bytes of tensors that may be held while biases are corrected. Larger networks take fewer samples.
 constexpr std::int64_t kMostHeld = std::int64_t{512} << 20;
 
@@ -74,7 +74,7 @@ std::int64_t peak_elements(const space::Int8View& view) {
 /// Returns as many of the samples, evenly spread, as there is room for.
 at::Tensor samples_with_room(const space::Int8View& view, const at::Tensor& samples) {
   const std::int64_t room = kMostHeld / std::max<std::int64_t>(1, peak_elements(view));
-  const std::int64_t count = std::min(samples.size(0), std::max(kBatch, room));
+  const std::int64_t count = std::min(samples.size(0), std::max(kCalibrationBatch, room));
   if (count == samples.size(0)) return samples;
   std::vector<std::int64_t> rows;
   for (std::int64_t i = 0; i < count; ++i) rows.push_back(i * samples.size(0) / count);
@@ -95,8 +95,8 @@ class BiasCorrection {
   void run(const at::Tensor& samples) {
     const space::Int8View& view = network_.view;
     const std::int64_t all = samples.size(0);
-    for (std::int64_t first = 0; first < all; first += kBatch) {
-      samples_.push_back(std::min(kBatch, all - first));
+    for (std::int64_t first = 0; first < all; first += kCalibrationBatch) {
+      samples_.push_back(std::min(kCalibrationBatch, all - first));
       const at::Tensor batch = samples.narrow(0, first, samples_.back());
       held_[0].push_back(packed(0, forward_.to_numbers(0, batch)));
     }
@@ -158,6 +158,7 @@ class BiasCorrection {
 
 space::Int8Network quantize(const space::Network& network, const std::vector<trial::NamedTensor>& tensors,
                             const at::Tensor& samples, bool float_output) {
+  require(samples.size(0) > 0, "calibration without samples");
   const at::NoGradGuard no_gradients;
   space::Int8Network made;
   made.view = space::int8_view(network);

@@ -2,10 +2,13 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/text/foreign_text.hpp"
 #include "train/device/host_accelerator.hpp"
 #include "train/ops/single_pixels.hpp"
 
+#include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include <ATen/ops/amax.h>
 #include <ATen/ops/avg_pool2d.h>
@@ -21,6 +24,7 @@
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/tanh.h>
 #include <ATen/ops/zeros.h>
+#include <c10/util/Exception.h>
 
 namespace skyline::train {
 namespace {
@@ -29,6 +33,7 @@ using space::Int8Op;
 
 /// Places whose whole numbers of an int8 tensor have a sum that is exact in float32.
 constexpr std::int64_t kMostExactPlaces = (std::int64_t{1} << 24) / 255;
+constexpr std::size_t kMostReason = 200;  // bytes of a text of LibTorch in a message
 
 at::Tensor in_double(const trial::NamedTensor& tensor) {
   auto* const values = const_cast<float*>(tensor.values.data());  // it is only read
@@ -88,6 +93,7 @@ RealSteps::RealSteps(const space::Network& network, const space::Int8View& view,
     };
     if (std::ranges::none_of(view.steps, is_whole)) continue;
     WholeLayer& whole = layers_[i];
+    whole.name = layer.name;
     for (std::size_t t = 0; t < layer.tensors.size(); ++t) {
       const space::TensorSpec& spec = layer.tensors[t];
       whole.tensors.tensors().push_back(
@@ -140,9 +146,19 @@ at::Tensor RealSteps::compute(const space::Int8Step& step, const Activations& in
     case Int8Op::kConvolution:
       throw InternalError("a step with weights has no definition without them");
   }
+  return compute_layer(step.layer, inputs);
+}
+
+at::Tensor RealSteps::compute_layer(std::size_t layer, const Activations& inputs) const {
+  const WholeLayer& whole = layers_.at(layer);
   Activations doubles;
   for (const at::Tensor& input : inputs) doubles.push_back(input.to(at::kDouble));
-  return layers_.at(step.layer).op->reference(doubles, /*training=*/false).to(at::kFloat);
+  try {
+    return whole.op->reference(doubles, /*training=*/false).to(at::kFloat);
+  } catch (const c10::Error& error) {
+    throw UserError("int8: " + whole.name + " cannot be computed in float64: " +
+                    shortened(error.what_without_backtrace(), kMostReason));
+  }
 }
 
 }  // namespace skyline::train

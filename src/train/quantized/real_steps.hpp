@@ -13,6 +13,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -38,11 +39,15 @@ class RealSteps {
   /// softmax are computed in float64, because the last bits of LibTorch's functions in float32 depend on the
   /// batch.
   /// @param inputs  float32 [samples, channels, height, width]
+  /// @throws UserError for a layer whose definition does not take float64
   at::Tensor compute(const space::Int8Step& step, const Activations& inputs, std::int64_t samples) const;
 
  private:
+  at::Tensor compute_layer(std::size_t layer, const Activations& inputs) const;
+
   /// A layer by its own op, with tensors in float64.
   struct WholeLayer {
+    std::string name;
     StoredLayer tensors = {};
     std::unique_ptr<FusedOp> op = nullptr;
   };

@@ -17,11 +17,9 @@ namespace {
 
 using space::Int8Op;
 
-constexpr std::int64_t kBatch = 64;
-
 /// Names a tensor of which a value is not finite.
-[[noreturn]] void fail_at(const space::Network& network, const space::Int8View& view,
-                          space::Int8Tensor tensor, const at::Tensor& values, std::int64_t first) {
+[[noreturn]] void fail_not_finite(const space::Network& network, const space::Int8View& view,
+                                  space::Int8Tensor tensor, const at::Tensor& values, std::int64_t first) {
   std::string name = "the input";
   for (const space::Int8Step& step : view.steps) {
     if (step.output == tensor) name = network.layers[step.layer].name;
@@ -65,15 +63,15 @@ class FoldedNetwork {
   std::vector<at::Tensor> biases_;
 };
 
-void widen(ValueRange& range, const at::Tensor& values) {
-  const auto [low, high] = at::aminmax(values);
-  range.low = std::min(range.low, low.item<double>());
-  range.high = std::max(range.high, high.item<double>());
-}
-
-bool is_finite(const at::Tensor& values) {
-  const auto [low, high] = at::aminmax(values);  // NaN if a value is
-  return std::isfinite(low.item<double>()) && std::isfinite(high.item<double>());
+/// Takes values into a range. Returns false if one is not finite.
+bool widen(ValueRange& range, const at::Tensor& values) {
+  const auto [least, most] = at::aminmax(values);  // NaN if a value is
+  const double low = least.item<double>();
+  const double high = most.item<double>();
+  if (!std::isfinite(low) || !std::isfinite(high)) return false;
+  range.low = std::min(range.low, low);
+  range.high = std::max(range.high, high);
+  return true;
 }
 
 void add_sums(ValueRange& range, const at::Tensor& values) {
@@ -121,11 +119,10 @@ std::vector<ValueRange> value_ranges(const space::Network& network, const space:
   const std::vector<std::size_t> last = last_readers(view);
   std::vector<ValueRange> ranges(view.tensors.size());
   const auto take = [&](space::Int8Tensor tensor, const at::Tensor& values, std::int64_t first) {
-    if (!is_finite(values)) fail_at(network, view, tensor, values, first);
-    widen(ranges[tensor], values);
+    if (!widen(ranges[tensor], values)) fail_not_finite(network, view, tensor, values, first);
   };
-  for (std::int64_t first = 0; first < samples.size(0); first += kBatch) {
-    const std::int64_t count = std::min(kBatch, samples.size(0) - first);
+  for (std::int64_t first = 0; first < samples.size(0); first += kCalibrationBatch) {
+    const std::int64_t count = std::min(kCalibrationBatch, samples.size(0) - first);
     std::vector<at::Tensor> held(view.tensors.size());
     held[0] = samples.narrow(0, first, count);
     take(0, held[0], first);

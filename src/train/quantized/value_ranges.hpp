@@ -7,11 +7,15 @@
 #include "train/quantized/real_steps.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
 
 namespace skyline::train {
+
+/// Samples that are calibrated on at once; another number could change the last bits of ranges.
+constexpr std::int64_t kCalibrationBatch = 64;
 
 /// The values of a tensor over the calibration samples, in the float32 network.
 struct ValueRange {
