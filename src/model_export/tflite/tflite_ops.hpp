@@ -30,23 +30,27 @@ inline constexpr TfliteOp kTfliteTranspose{.code = 39, .version = 2, .name = "Tr
 enum class TflitePadding : std::uint8_t { kSame = 0, kValid = 1 };
 
 // Options of operators. Fields that are left out are 0, as in the schema.
-inline FlatTable convolution_options(const space::Window& window, TflitePadding padding) {
+/// @param limits  number of the function of the output, 0 for none
+inline FlatTable convolution_options(const space::Window& window, TflitePadding padding,
+                                     std::uint8_t limits) {
   FlatTable options;
   options.add_byte(0, static_cast<std::uint8_t>(padding));
   options.add_integer(1, window.stride[1]);
   options.add_integer(2, window.stride[0]);
+  options.add_byte(3, limits);
   options.add_integer(4, window.dilation[1]);
   options.add_integer(5, window.dilation[0]);
   return options;
 }
 /// @param multiplier  outputs of each input channel
 inline FlatTable depthwise_options(const space::Window& window, TflitePadding padding,
-                                   std::int64_t multiplier) {
+                                   std::int64_t multiplier, std::uint8_t limits) {
   FlatTable options;
   options.add_byte(0, static_cast<std::uint8_t>(padding));
   options.add_integer(1, window.stride[1]);
   options.add_integer(2, window.stride[0]);
   options.add_integer(3, multiplier);
+  options.add_byte(4, limits);
   options.add_integer(5, window.dilation[1]);
   options.add_integer(6, window.dilation[0]);
   return options;
@@ -60,9 +64,10 @@ inline FlatTable pool_options(const space::Window& window, TflitePadding padding
   options.add_integer(4, window.kernel[0]);
   return options;
 }
-inline FlatTable concat_options(std::int64_t axis) {
+inline FlatTable concat_options() {
+  constexpr std::int64_t kChannels = 3;
   FlatTable options;
-  options.add_integer(0, axis);
+  options.add_integer(0, kChannels);
   return options;
 }
 inline FlatTable mean_options() {
