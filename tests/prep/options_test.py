@@ -9,6 +9,7 @@ from array_files import npz
 from prep_case import SOURCE, PrepCase
 
 from skyline.prep.option_table import FORMS, OPTIONS
+from skyline.prep.wording import joined
 
 
 def row(option):
@@ -35,7 +36,7 @@ class OptionsTest(PrepCase):
                              if all(option.value.read(value) is not None for option in OPTIONS if option.name == name))
                 with self.subTest(form=form, name=name):
                     error = self.prep(kind, source, f"--{name}={value}").error
-                    of = f"an option of {' and '.join(forms)}"
+                    of = f"an option of {joined(forms)}"
                     self.assertIn(error, (f"--{name}: {of}, and {self.folder / source} {what}", f"{kind}: --{name} is {of}"))
         self.assertEqual(self.prep("digits", "--label=a").error, "digits: --label is an option of images and tables")
         self.refused(f"--label: a column of a table of classes, and {self.folder / 'photos'} has them in folders", "images", "photos",

@@ -16,7 +16,7 @@ from .kinds import Job, Kind, RunData, find_kind, kind_names
 from .option_table import OPTIONS, forms_of, respelled
 from .options import add_option, whole
 from .report import Report
-from .wording import suggestion
+from .wording import joined, suggestion
 
 _MOST_THREADS = 1024
 _ALWAYS = ("--help", "--out", "--force", "--threads")  # options of all kinds
@@ -143,7 +143,7 @@ class CommandLine:
     def _refuse(self, option: str) -> NoReturn:
         forms = forms_of(option.lstrip("-"))
         if forms:
-            raise PrepError(f"{self._name}: {option} is an option of {' and '.join(forms)}")
+            raise PrepError(f"{self._name}: {option} is an option of {joined(forms)}")
         if self._by_with:
             key = option.lstrip("-")
             raise PrepError(f"unknown key `{key}`, {suggestion(key, [each.lstrip('-') for each in self._keys])}")

@@ -127,6 +127,6 @@ def source_kind(sources: Sequence[pathlib.Path]) -> str:
         return "images"
     if not first.is_file():  # refused there; a read would wait for a pipe's writer
         return "arrays"
-    from .image_kinds import is_image
+    from .image_kinds import IMAGE
 
-    return "images" if is_image(first) else "arrays"
+    return "images" if IMAGE.is_one(first) else "arrays"

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 from .errors import PrepError
 from .options import Value, add_option, choice, number, number_in, text, whole
+from .wording import joined
 
 IMAGES, TABLES, ARRAYS = FORMS = ("images", "tables", "arrays")  # forms of sources; the kind `arrays` reads the last two
-_FACTS = {IMAGES: "has images", TABLES: "is a table", ARRAYS: "has arrays"}
+_FACTS = {TABLES: "is a table", ARRAYS: "has arrays"}
 _FORMS_OF_KINDS = {"images": (IMAGES,), "arrays": (TABLES, ARRAYS)}
 _MOST_CATEGORIES = 10_000
 MOST_SIDE = 1 << 15  # pixels
@@ -48,7 +49,7 @@ def refuse_foreign(given: Iterable[str], form: str, source: object) -> None:
     for name in given:
         forms = forms_of(name)
         if forms and form not in forms:
-            raise PrepError(f"--{name}: an option of {' and '.join(forms)}, and {source} {_FACTS[form]}")
+            raise PrepError(f"--{name}: an option of {joined(forms)}, and {source} {_FACTS[form]}")
 
 
 def respelled(line: str, names: Collection[str], spell: Callable[[str, str], str]) -> str:
@@ -81,7 +82,7 @@ def _missing_in(given: str) -> str | None:
 
 
 def _table() -> list[Option]:
-    every, numbers = FORMS, (TABLES, ARRAYS)
+    every, numbers, media = FORMS, (TABLES, ARRAYS), (IMAGES,)
     name, columns = text("the name of an array, or its file's"), text("names of columns, or their numbers from 1, with commas between them")
     share = number("a number of at least 0 and below 1", lambda value: 0 <= value < 1)
     return [
@@ -90,15 +91,16 @@ def _table() -> list[Option]:
                "pixels; else a square, by the median of their shorter sides."),
         Option("fit", (IMAGES,), choice("resize", "crop"),
                "`resize` changes height and width each on its own; `crop` covers the size and cuts the rest.", "resize"),
-        Option("labels", (IMAGES,), text("`folders`, `names`, or a table"),
-               "Where the classes are: in the `folders`, in the beginnings of the `names` (cat.17.jpg, cat_17.jpg), or in a table of "
-               "files and classes, e.g. labels.csv (default: the folders; where there are none, a labels.csv, metadata.csv or "
-               "metadata.jsonl, else the names)."),
-        Option("label", (IMAGES,), text("a column"), "The column of this table that has the classes.", ""),
-        Option("skip", (IMAGES,), whole(0), "Most files that are left out because they cannot be read as images.", 100),
-        Option("group", (IMAGES,), choice("none", "folder", "name"),
-               "Keeps images of one person in one part, also in the share that a search holds out: `folder`: they lie in folders of one "
-               "name below their classes; `name`: their names begin alike, up to the first `_` or `-`.", "none"),
+        Option("labels", media, text("`folders`, `names`, a pattern, or a table"),
+               "Where the classes are: in the `folders`, in the beginnings of the `names` (cat.17.jpg, cat_17.jpg), in a part of the names "
+               "(`*_{class}_*`), or in a table of files and classes, e.g. labels.csv. By default the folders; where there are none, a "
+               "labels.csv, metadata.csv or metadata.jsonl, else the names."),
+        Option("label", media, text("a column"), "The column of this table that has the classes.", ""),
+        Option("skip", media, whole(0), "Most files that are left out because they cannot be read.", 100),
+        Option("group", media, text("`none`, `folder`, `name`, a pattern or a column"),
+               "Keeps files of one person in one part, also in the share that a search holds out: `folder`: they lie in folders of one "
+               "name below their classes; `name`: their names begin alike, up to the first `_` or `-`. A pattern finds the group in "
+               "another part of the names (`*_{group}_*`), and a column of the table of labels has it for each file.", "none"),
         Option("x-train", numbers, name, "Array of the training samples (default: x_train), or the training table.", ""),
         Option("x-val", numbers, name, "Array of the validation samples (default: x_val, if there is one), or their table.", ""),
         Option("x-test", numbers, name, "Array of the test samples (default: x_test, if there is one), or their table.", ""),
