@@ -109,8 +109,11 @@ class Parts(RecordingsCase):
         for name in ("train/a.csv", "train/b.csv", "test/c.csv"):
             self.put(name, csv(["sit"] * 10 + ["walk"] * 10, seed=len(name)))
         self.put("notes.txt", "text")
+        self.put("test2.csv", csv(["sit"] * 10 + ["walk"] * 10))
         said = self.made("--step=4")
-        self.assertEqual([len(said.array(f"{part}/values")) for part in ("train", "test")], [8, 4])
+        self.assertEqual([len(said.array(f"{part}/values")) for part in ("train", "test")], [12, 4])
+        self.assertIn(f"check: {self.week}/test2.csv: taken for training, although it is named like the test set: parts are folders `train`, "
+                      "`val` and `test`", said.lines)
         self.assertIn(f"check: {self.week}: files that are no tables are not read: 1 .txt", said.lines)
 
     def test_what_cannot_be_a_set_is_refused_in_one_line(self):
@@ -129,11 +132,11 @@ class Parts(RecordingsCase):
         self.put("day3.csv", csv(["sit"] * 20).replace("0.1000", "noon"))
         self.refuse("`time`: expected a time, a number or a date such as 2026-11-30 21:13:05 (--time)")
         self.put("day3.csv", csv(["sit"] * 20).replace("x,y", "x,w"))
-        self.refuse("day3.csv:1: unknown `w` (--drop leaves columns out)")
+        self.refuse("day3.csv:1: the columns are not those of the other recordings: missing `y`; unknown `w` (--drop leaves columns out)")
         self.put("day3.csv", csv(["sit"] * 20).replace("0.1000,", "0.1000,high"))
         self.refuse("day3.csv:7: `x`: expected a number, got `high")
         self.put("day3.csv", "time,x,y,z\n" + "0.1,1,2,3\n" * 9)
-        self.refuse("day3.csv:1: no column `activity` (--label)")
+        self.refuse("day3.csv:1: the columns are not those of the other recordings: missing `activity`")
         for day in range(4):
             self.put(f"day{day}.csv", csv(["sit"] * 20))
         self.refuse("`activity`: expected at least 2 classes of windows, got `sit` alone")

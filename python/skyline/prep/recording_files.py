@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -23,8 +24,8 @@ class Recording:
     path: pathlib.Path
     part: int
     values: np.ndarray  # float32 [rows, channels], NaN where there is none
-    step_s: float  # usual time from a row to the next; 0 without a column of the time
-    ends: np.ndarray  # [stretches + 1], rows between which windows lie
+    step_s: float = 0.0  # usual time from a row to the next; 0 without a column of the time
+    ends: np.ndarray = field(default_factory=lambda: np.empty(0, int))  # [stretches + 1], rows between which windows lie
     gaps: int = 0
     labels: np.ndarray = field(default_factory=lambda: np.empty(0, int))  # class of each row, a place in `names`; -1 where there is none
     names: list[str] = field(default_factory=list)
@@ -38,25 +39,18 @@ def open_recording(path: pathlib.Path) -> Table:
     return table
 
 
-def find_column(table: Table, name: str, option: str) -> int:
-    if name not in table.names:
-        raise PrepError(f"{table.names_location()}: no column {in_quotes(name)} (--{option})")
-    return table.names.index(name)
-
-
-def read_recording(table: Table, part: int, known: WindowPreparation, needs_labels: bool) -> Recording:
-    """Reads the columns that are known. Raises PrepError for others, and for cells that are no numbers."""
-    unknown = [name for name in table.names if name not in known.known_names]
-    if unknown:
-        raise PrepError(f"{table.names_location()}: unknown {quoted_list(unknown)} (--drop leaves columns out)")
+def read_recording(table: Table, part: int, known: WindowPreparation, needed: Collection[str]) -> Recording:
+    """Reads the columns that are known; beside the channels those that are `needed` must be there, of class, group and time. Raises PrepError
+    for other columns, and for cells that are no numbers."""
+    _check_names(table, known, {*known.columns, *needed} - {""})
     need = len(table) * len(known.columns) * _VALUE_BYTES
     if need > available_bytes():
         raise PrepError(f"{table.path}: needs {need / 2**30:.3g} GiB of memory, and there are fewer")
     values = np.empty((len(table), len(known.columns)), np.float32)
     for place, name in enumerate(known.columns):
-        values[:, place] = _numbers(table, find_column(table, name, "drop"))
-    made = Recording(table.path, part, values, 0.0, np.array([0, len(table)]), groups=[str(table.path)])
-    changes = _changes(table, known, made)
+        values[:, place] = _numbers(table, table.names.index(name))
+    made = Recording(table.path, part, values)
+    changes = _changes(table, known)
     if known.time and known.time in table.names:
         changes |= _gaps(table, known, made, changes)
     made.ends = np.flatnonzero(np.concatenate([[True], changes, [True]]))
@@ -65,7 +59,7 @@ def read_recording(table: Table, part: int, known: WindowPreparation, needs_labe
         made.groups = [str(words.iloc[begin]) for begin in made.ends[:-1]]
     else:
         made.groups = [str(table.path)] * (len(made.ends) - 1)
-    if needs_labels:
+    if known.label in needed:
         _read_labels(table, known, made)
     return made
 
@@ -80,7 +74,15 @@ def _numbers(table: Table, column: int) -> np.ndarray:
     return numbers.values
 
 
-def _changes(table: Table, known: WindowPreparation, made: Recording) -> np.ndarray:
+def _check_names(table: Table, known: WindowPreparation, needed: set[str]) -> None:
+    missing, unknown = sorted(needed - {*table.names}), [name for name in table.names if name not in known.known_names]
+    problems = [f"missing {quoted_list(missing)}"] if missing else []
+    problems += [f"unknown {quoted_list(unknown)} (--drop leaves columns out)"] if unknown else []
+    if problems:
+        raise PrepError(f"{table.names_location()}: the columns are not those of the other recordings: {'; '.join(problems)}")
+
+
+def _changes(table: Table, known: WindowPreparation) -> np.ndarray:
     """Returns for each row but the first whether another recording begins there."""
     if not known.group or known.group not in table.names:
         return np.zeros(len(table) - 1, bool)
@@ -124,8 +126,7 @@ def seconds_of(table: Table, column: int, unit: str) -> np.ndarray:
 
 
 def _read_labels(table: Table, known: WindowPreparation, made: Recording) -> None:
-    column = find_column(table, known.label, "label")
-    words = table.categories(column)
+    words = table.categories(table.names.index(known.label))
     made.names = sorted_names({word for word in words.unique() if not table.reading.is_missing(word)})
     places = {name: place for place, name in enumerate(made.names)}
     made.labels = words.map(lambda word: places.get(word, -1)).to_numpy(int)

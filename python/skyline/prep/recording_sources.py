@@ -6,7 +6,7 @@ import pathlib
 from collections import Counter
 from collections.abc import Iterator
 
-from .dataset import TRAIN
+from .dataset import PARTS, TRAIN
 from .errors import PrepError
 from .kinds import TABLE_ENDINGS, Job
 from .media import ending_of
@@ -14,6 +14,7 @@ from .media_folder import counts_text, files_in, stated_part
 from .recording_files import open_recording
 from .report import Progress
 from .table_files import Table
+from .tables import part_in_name
 
 
 class RecordingFiles:
@@ -31,6 +32,11 @@ class RecordingFiles:
                     others[ending_of(str(path))] += 1
         if others:
             job.writer.note(f"check: {job.sources[0]}: files that are no tables are not read: {counts_text(others)}")
+        for path, part in self.parts.items():
+            stated = part_in_name(path)
+            if part == TRAIN and stated not in (None, TRAIN):
+                job.writer.note(f"check: {path}: taken for training, although it is named like the {PARTS[stated]} set: parts are folders "
+                                "`train`, `val` and `test`")
         if not self.parts:
             raise PrepError(f"{job.sources[0]}: no table in it, expected {', '.join(sorted(TABLE_ENDINGS))}")
 

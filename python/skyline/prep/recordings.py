@@ -75,7 +75,7 @@ class _Import:
                 if part != TRAIN:
                     raise PrepError(f"{self._place}: no recording to train on")
                 made = self._columns(table)
-            recording = read_recording(table, part, made, needs_labels=True)
+            recording = read_recording(table, part, made, {made.label, made.group, made.time})
             recordings.append(recording)
             if len(recordings) == 1:
                 made = self._sized(made, recording)
