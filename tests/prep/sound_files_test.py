@@ -1,6 +1,7 @@
 """Sound files of all forms become the same samples, and damaged ones a line."""
 
 import io
+import os
 import random
 import struct
 import sys
@@ -98,8 +99,9 @@ class Forms(SoundsCase):
         class Opened:
             samplerate, frames, channels = 8000, 4, 2
 
-            def __init__(self, file):
-                if b"bad" in file.read():
+            def __init__(self, descriptor, closefd):
+                assert not closefd
+                if b"bad" in os.read(descriptor, 100):
                     raise RuntimeError("no frame\nto read")
 
             def __enter__(self):
@@ -110,7 +112,7 @@ class Forms(SoundsCase):
 
             def read(self, frames, dtype, always_2d):
                 assert (dtype, always_2d) == ("float32", True)
-                return np.full((frames, 2), 0.25, "float32")
+                return np.full((min(frames, 3), 2), 0.25, "float32")
 
         library = types.ModuleType("soundfile")
         library.SoundFile = Opened
@@ -118,6 +120,7 @@ class Forms(SoundsCase):
             sound_kinds.has_soundfile.cache_clear()
             self.addCleanup(sound_kinds.has_soundfile.cache_clear)
             self.assertEqual(self.values(b"fLaC good", most=3).tolist(), [0.25] * 3)
+            self.assertEqual(self.problem(b"fLaC short"), "damaged FLAC: its header claims 4 samples, and there are 3")
             self.assertEqual(self.problem(b"fLaC bad"), "damaged FLAC: no frame\\x0ato read")
 
     def test_kinds_are_known_by_their_first_bytes(self):

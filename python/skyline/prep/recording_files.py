@@ -105,7 +105,7 @@ def _gaps(table: Table, known: WindowPreparation, made: Recording, changes: np.n
         raise PrepError(f"{table.location(row)}: {in_quotes(known.time)}: the time goes back: expected rows in its order (--group names the "
                         "column of several recordings)")
     own = times[~changes]
-    made.step_s = float(f"{np.median(own):.9g}") if len(own) else 0.0
+    made.step_s = float(f"{np.median(own):.6g}") if len(own) else 0.0
     gaps = (times > _GAP_STEPS * made.step_s) & ~changes if made.step_s > 0 else np.zeros(len(times), bool)
     made.gaps = int(gaps.sum())
     return gaps

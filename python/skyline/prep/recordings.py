@@ -157,7 +157,7 @@ class _Import:
 
     def _tell(self, windows: Sequence[Windows], made: WindowPreparation) -> None:
         note, total = self._writer.note, sum(len(each.begins) for each in windows)
-        of_time = f" ({number_text(round(made.length * made.step_s, 6))} s)" if made.step_s > 0 else ""
+        of_time = f" ({number_text(round(made.length * made.step_s, 4))} s)" if made.step_s > 0 else ""
         note(f"{counted(total, 'window')} of {made.length} rows{of_time}, one each {counted(made.step, 'row')} (--length, --step)")
         tell_left_out(self._job, windows)
         unlabelled = sum(each.num_unlabelled for each in windows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO
@@ -68,13 +69,15 @@ class _WaveSound:
 class _LibrarySound:
     """A sound that the package soundfile reads."""
 
-    def __init__(self, opened: Any) -> None:
-        self._opened = opened
+    def __init__(self, opened: Any, kind: str) -> None:
+        self._opened, self._kind = opened, kind
         self.header = SoundHeader(int(opened.samplerate), int(opened.frames), int(opened.channels))
 
     def values(self, frames: int) -> np.ndarray:
-        """Returns values [frames, channels]; fewer where the header claims too many."""
-        return self._opened.read(frames, dtype="float32", always_2d=True)
+        values = self._opened.read(frames, dtype="float32", always_2d=True)
+        if len(values) < (1 if self._kind == "MP3" else frames):  # lengths of MP3 are estimates
+            raise MediaProblem(f"damaged {self._kind}: its header claims {frames} samples, and there are {len(values)}")
+        return values
 
 
 @contextlib.contextmanager
@@ -94,16 +97,16 @@ def _opened(path: str) -> Iterator[_WaveSound | _LibrarySound]:
         if not wave and not SOUND.is_read(kind):
             raise MediaProblem(f"a {kind} file, which is not read")
         with _by_library(file, kind) as opened:
-            yield _checked(_LibrarySound(opened))
+            yield _checked(_LibrarySound(opened, kind))
 
 
 @contextlib.contextmanager
 def _by_library(file: BinaryIO, kind: str) -> Iterator[Any]:
     import soundfile
 
-    file.seek(0)
+    os.lseek(file.fileno(), 0, os.SEEK_SET)  # a buffered file may not move
     try:
-        with soundfile.SoundFile(file) as opened:
+        with soundfile.SoundFile(file.fileno(), closefd=False) as opened:
             yield opened
     except MediaProblem:
         raise
