@@ -13,6 +13,7 @@ from typing import Any
 from ._errors import Error
 from ._files import absolute, folders_for, near
 from ._program import child_environment, error_of, find_program
+from .prep.kinds import source_kind
 from .prep.option_table import OPTIONS, respelled
 from .prep.source_files import FRAME_ENDING
 
@@ -29,7 +30,7 @@ def prepare(data: Any, *, out: str | os.PathLike[str], label: Any = None, force:
     - a DataFrame of pandas: its columns keep their types, such as dates, words and missing values; its index is left out
     - a pair of arrays (samples, targets) of NumPy or torch: [N, channels, height, width] or [N, features], and [N]
     - a data set of torch with a length, whose items are pairs of such a sample, or an image of Pillow, and its target
-    - a folder of images, with one folder per class
+    - a folder of images or sounds, with one folder per class, or of recordings
 
     `label` names the column of the targets, or is a list of several. All other options are those of `skyline prep` by their
     names, such as `test=0.3`, `layout="nhwc"`, `group="patient"` or `size=64`. Samples are written in pieces beside `out`, and
@@ -71,7 +72,7 @@ def _write(data: Any, folder: pathlib.Path, options: Options) -> tuple[str, list
     """Writes the samples, and returns the kind of `skyline prep` and what it shall read. It may add an option that says what they are."""
     if isinstance(data, (str, os.PathLike)):
         path = absolute(data)
-        return "arrays" if path.is_file() else "images", [path]
+        return source_kind([path]) if path.is_dir() else "arrays", [path]
     parts = data if isinstance(data, Mapping) else {"train": data}
     files: list[pathlib.Path] = []
     for name, part in parts.items():

@@ -12,7 +12,8 @@ import PIL.Image
 from image_case import ImagesCase, chunk, encoded, made, planes, png, raw_png
 
 from skyline.prep.image_files import PixelReader, read_header
-from skyline.prep.image_kinds import ImageProblem, image_kind, is_image
+from skyline.prep.image_kinds import IMAGE, image_kind
+from skyline.prep.media import MediaProblem
 
 
 class FileCase(ImagesCase):
@@ -25,7 +26,7 @@ class FileCase(ImagesCase):
         return self.pixels(content, channels).values.transpose(1, 2, 0).ravel().tolist()
 
     def problem(self, content):
-        with self.assertRaises(ImageProblem) as raised:
+        with self.assertRaises(MediaProblem) as raised:
             self.pixels(content, 3)
         self.assertNotIn("\n", str(raised.exception))
         return str(raised.exception)
@@ -120,9 +121,9 @@ class Decoding(FileCase):
         for start, kind in ((b"BM\x46\0\0\0\0\0\0\0\x36", "BMP"), (b"BMW is a car", ""), (b"GIF89a", "GIF"), (b"II*\0", "TIFF"),
                             (b"\0\0\0\x18ftypheic", "HEIC"), (b"", ""), (b"P5\n", "PNM"), (b"P5x", ""), (b"RIFFxxxxAVI ", "")):
             self.assertEqual(image_kind(start), kind, start)
-        self.assertTrue(is_image(self.put("x.csv", png(made(1, 2, 2, 1)))))
-        self.assertFalse(is_image(self.put("x.png", "a,b\n1,2\n")))
-        self.assertFalse(is_image(pathlib.Path("nowhere")))
+        self.assertTrue(IMAGE.is_one(self.put("x.csv", png(made(1, 2, 2, 1)))))
+        self.assertFalse(IMAGE.is_one(self.put("x.png", "a,b\n1,2\n")))
+        self.assertFalse(IMAGE.is_one(pathlib.Path("nowhere")))
 
     def test_sizes_are_bounded_before_memory_is_taken(self):
         self.assertEqual(self.problem(raw_png(100_000, 2, 8, 0, b"")),
@@ -161,7 +162,7 @@ class Decoding(FileCase):
                     del mutated[random.integers(len(mutated)):]
                 try:
                     self.assertEqual(self.pixels(bytes(mutated), 3, (8, 8)).values.shape, (3, 8, 8))
-                except ImageProblem as problem:
+                except MediaProblem as problem:
                     self.assertNotIn("\n", str(problem))
                     refused += 1
         self.assertGreater(refused, 30)

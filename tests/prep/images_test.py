@@ -134,6 +134,38 @@ class Groups(ImagesCase):
         self.refuse("cat/loose.pgm: expected a folder below that of its class, named like its group (--group=folder)", "--group", "folder")
         self.refuse("cat/loose.pgm: expected a name that begins with its group, up to `_` or `-` (--group=name)", "--group", "name")
 
+    def test_classes_and_groups_may_be_in_any_place_of_the_names(self):
+        for number, person in enumerate("abcdef"):
+            for label in "01":
+                self.grey(f"{label}_{person}x_{number}.pgm", person + label)
+        self.put("odd.pgm", b"P5\n2 1\n255\nab")
+        said = self.made("--labels", "{class}_*", "--group", "*_{group}_*")
+        self.assertIn(f"check: {self.images}: files without a name like {{class}}_* are not read: 1 .pgm", said.lines)
+        self.assertIn("6 groups of images, e.g. `ax` (--group)", said.lines)
+        self.assertEqual(said.names(), ["0", "1"])
+        parts = [set(self.part(said, part)) - {"0", "1"} for part in ("train", "test")]
+        self.assertEqual((parts[0] & parts[1], parts[0] | parts[1]), (set(), {*"abcdef"}))
+        self.refuse("0_ax_0.pgm: expected a name like *-{group}-* (--group)", "--labels", "{class}_*", "--group", "*-{group}-*")
+        self.refuse("--labels=*+{class}: found no image with such a name, e.g. `0_ax_0.pgm`", "--labels", "*+{class}")
+        for wrong in ("*_{person}_*", "{group}{group}", "**{group}", "*_{group}_{class}", "*_*_*_*_{group}"):
+            self.refuse(f"--group: expected a pattern with {{group}} once, at most 3 `*`, and a text between them, e.g. *_{{group}}_*, got {wrong}",
+                        "--labels", "{class}_*", "--group", wrong)
+
+    def test_groups_may_be_in_a_column_of_the_table_of_labels(self):
+        rows = [f"{person}{number}.pgm,{'xy'[number % 2]},{person}" for person in "abcdef" for number in range(4)]
+        for row in rows:
+            self.grey(row.partition(",")[0], 2 * row[0])
+        self.put("labels.csv", "file,kind,person\n" + "\n".join(rows) + "\n")
+        said = self.made("--group", "person")
+        self.assertIn(f"{self.images}/labels.csv: files by `file`, classes by `kind` (--labels, --label)", said.lines)
+        parts = [set(self.part(said, part)) for part in ("train", "test")]
+        self.assertEqual((parts[0] & parts[1], len(parts[0] | parts[1])), (set(), 6))
+        self.refuse("--group: no column `day`, known here: file, kind, person", "--group", "day")
+        self.put("labels.csv", "file,kind,person\n" + "\n".join(rows).replace(",f", ",") + "\n")
+        self.refuse(f"{self.images}/labels.csv:22: `person`: the group is missing", "--group", "person")
+        self.refuse("--group: expected `none`, `folder`, `name`, a pattern such as *_{group}_*, or a column of a table of labels, which is "
+                    "not read here, got `person`", "--labels", "names", "--group", "person")
+
     def test_a_group_in_two_parts_is_refused(self):
         for name in ("train/cat/ann_1.pgm", "train/dog/bob_1.pgm", "test/cat/cy_1.pgm"):
             self.grey(name, "ab")
@@ -207,7 +239,7 @@ class Labels(ImagesCase):
             self.refuse(words.replace("IMAGES", str(self.images)))
         self.put("labels.csv", "file,kind,colour\n0,a,b\n1,b,c\n")
         self.assertEqual(self.made("--label", "colour").names(), ["b", "c"])
-        self.refuse("--labels: expected `folders`, `names` or a table in", "--labels", "none.csv")
+        self.refuse("--labels: expected `folders`, `names`, a pattern with {class}, or a table in", "--labels", "none.csv")
         self.refuse("got 1", "--labels", "folders")
 
     def test_a_table_of_hugging_face_may_be_lines_of_json(self):
@@ -346,7 +378,7 @@ class Pixels(ImagesCase):
             self.assertTrue(numpy.array_equal(said.array("train/values")[0], reader(str(self.images / "a/1.png")).values))
         for size in ("0", "4x", "x4", "99999", "4x5x6", "big"):
             self.refuse(f"--size: expected a number of pixels up to 32768, HEIGHTxWIDTH, or auto, got {size}", "--size", size)
-        for option, value, expected in (("fit", "squeeze", "`resize` or `crop`"), ("group", "x", "`none`, `folder` or `name`"),
+        for option, value, expected in (("fit", "squeeze", "`resize` or `crop`"), ("labels", "*x", "a pattern with {class} once, at most 3 `*`, and a text between them, e.g. *_{class}_*"),
                                         ("test", 1, "a number of at least 0 and below 1"), ("skip", -1, "a whole number of at least 0")):
             self.refuse(f"--{option}: expected {expected}, got {value}", f"--{option}={value}")
         self.refuse("--seed: expected a whole number of at least 0, got 9999999999", "--seed=" + 5000 * "9")

@@ -9,6 +9,7 @@ from array_files import npz
 from prep_case import SOURCE, PrepCase
 
 from skyline.prep.option_table import FORMS, OPTIONS
+from skyline.prep.wording import joined
 
 
 def row(option):
@@ -25,19 +26,20 @@ class OptionsTest(PrepCase):
             self.write(f"photos/{'ab'[number % 2]}/{number}.pgm", b"P5\n2 1\n255\n" + bytes([number, 7]))
 
     def test_options_of_other_sources_are_refused_in_one_line(self):
-        sources = {"images": ("images", "photos", "unknown"), "tables": ("arrays", "rows.csv", "is a table"),
+        sources = {"images": ("images", "photos", "unknown"), "sounds": ("sounds", "photos", "unknown"),
+                   "recordings": ("recordings", "photos", "unknown"), "tables": ("arrays", "rows.csv", "is a table"),
                    "arrays": ("arrays", "set.npz", "has arrays")}
         for form, (kind, source, what) in sources.items():
             known = {option.name for option in OPTIONS if form in option.forms}
             for name in {option.name for option in OPTIONS} - known:
                 forms = [each for each in FORMS if any(option.name == name and each in option.forms for option in OPTIONS)]
-                value = next(value for value in ("1", "classes", "point", "nf", "crop", "last", "names")
+                value = next(value for value in ("1", "classes", "point", "nf", "crop", "last", "names", "8000", "samples", "ms", "apart")
                              if all(option.value.read(value) is not None for option in OPTIONS if option.name == name))
                 with self.subTest(form=form, name=name):
                     error = self.prep(kind, source, f"--{name}={value}").error
-                    of = f"an option of {' and '.join(forms)}"
+                    of = f"an option of {joined(forms)}"
                     self.assertIn(error, (f"--{name}: {of}, and {self.folder / source} {what}", f"{kind}: --{name} is {of}"))
-        self.assertEqual(self.prep("digits", "--label=a").error, "digits: --label is an option of images and tables")
+        self.assertEqual(self.prep("digits", "--label=a").error, "digits: --label is an option of images, sounds, recordings and tables")
         self.refused(f"--label: a column of a table of classes, and {self.folder / 'photos'} has them in folders", "images", "photos",
                      "--label=a")
 

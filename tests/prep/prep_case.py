@@ -74,8 +74,8 @@ class PrepCase(unittest.TestCase):
         sources = [self.folder / each if not str(each).startswith("-") and (self.folder / str(each)).exists() else each
                    for each in arguments]
         with tempfile.TemporaryFile() as report:  # a pipe has room for 64 KiB alone
-            said.code = main(["--report-fd", str(report.fileno()), *start, action, kind, *map(str, sources), "--out", str(said.file),
-                              "--force"])
+            said.code = main(["--report-fd", str(report.fileno()), *start, action, kind, "--out", str(said.file), "--force",
+                              *map(str, sources)])
             report.seek(0)
             for line in report:
                 (key, text), = json.loads(line).items()
@@ -88,8 +88,8 @@ class PrepCase(unittest.TestCase):
     def apply(self, kind: str, *arguments: object, run: dict, has_targets: bool = False) -> Said:
         """Reads new samples for the networks of a run."""
         rows = self.folder / "rows.json"
-        said = self.prep(kind, *arguments, f"--run={self.write('run.json', json.dumps(run))}", f"--rows={rows}",
-                         *([] if has_targets else ["--no-targets"]), action="apply")
+        said = self.prep(kind, f"--run={self.write('run.json', json.dumps(run))}", f"--rows={rows}",
+                         *([] if has_targets else ["--no-targets"]), *arguments, action="apply")
         said.rows = json.loads(rows.read_text()) if said.code == 0 else {}
         return said
 

@@ -123,11 +123,12 @@ TEST(Mutations, OfAPreparationAreRefusedInOneLineOrRead) {
       R"({"column":"d","date":"month","order":"dmy"}],"targets":[{"column":"price","mean":3,"deviation":2}],)"
       R"("left_out":["who"]})";
   EXPECT_EQ(read_preparation(json).features.back().name(), "d (month)");
+  const std::string of_sounds = R"({"sound":{"rate":16000,"length":16000,"features":"samples"}})";
   RandomStream random(10);
   int refused = 0;
   for (int i = 0; i < kMutations; ++i) {
     try {
-      const std::string mutated = mutate(json, random);
+      const std::string mutated = mutate(i % 2 == 0 ? json : of_sounds, random);
       EXPECT_EQ(read_preparation(mutated).features, read_preparation(mutated).features) << i;
     } catch (const UserError& error) {
       ++refused;

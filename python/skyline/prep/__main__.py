@@ -5,6 +5,7 @@ started by the program.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import pathlib
 import sys
@@ -12,7 +13,7 @@ from collections.abc import Sequence
 
 from .command_line import CommandLine, asks_for_help, kind_lines
 from .errors import PrepError
-from .kinds import source_kind
+from .kinds import kind_of_run, source_kind
 from .report import Report
 from .requirements import missing_packages, missing_python
 
@@ -43,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(told: argparse.Namespace, report: Report) -> int:
     kind = told.kind
     if kind == "auto":
-        kind = source_kind([pathlib.Path(word) for word in told.words[told.words.index("--") + 1:]])
+        kind = _kind_of_run(told.words) or source_kind([pathlib.Path(word) for word in told.words[told.words.index("--") + 1:]])
     needs_none = told.action in ("kinds", "import") or asks_for_help(told.words)
     missing = missing_python() or ([] if needs_none else missing_packages(kind))
     if missing:
@@ -57,6 +58,12 @@ def _run(told: argparse.Namespace, report: Report) -> int:
     for line in lines:
         report.line(line)
     return 0
+
+
+def _kind_of_run(words: Sequence[str]) -> str:
+    """Returns the kind that the run of an `apply` needs, or an empty text."""
+    run = next((word.partition("=")[2] for word in words if word.startswith("--run=")), "")
+    return kind_of_run(json.loads(pathlib.Path(run).read_text(encoding="utf-8")).get("preparation", "")) if run else ""
 
 
 def _lines(told: argparse.Namespace, kind: str, report: Report) -> list[str]:

@@ -12,11 +12,11 @@ from dataclasses import asdict
 from typing import NoReturn
 
 from .errors import PrepError
-from .kinds import Job, Kind, RunData, find_kind, kind_names
+from .kinds import Job, Kind, RunData, find_kind, kind_names, kind_of_run
 from .option_table import OPTIONS, forms_of, respelled
 from .options import add_option, whole
 from .report import Report
-from .wording import suggestion
+from .wording import joined, suggestion
 
 _MOST_THREADS = 1024
 _ALWAYS = ("--help", "--out", "--force", "--threads")  # options of all kinds
@@ -56,8 +56,9 @@ class CommandLine:
         self._kind.add_options(self._parser)
         self._keys = [option for action in self._parser._actions for option in action.option_strings]
         self._add_options_of_all()
-        if told.kind == "auto" and name == "images" and not self._applies and not self._has("--size"):
-            self._words.append("--size=auto")
+        chosen = {"images": "--size", "sounds": "--length"}.get(name, "")
+        if told.kind == "auto" and chosen and not self._applies and not self._has(chosen):
+            self._words.append(f"{chosen}=auto")
 
     def run(self) -> list[str]:
         """Returns the lines for the person who started it. Raises PrepError."""
@@ -110,6 +111,11 @@ class CommandLine:
             node = json.loads(told.run.read_text(encoding="utf-8"))
             channels, height, width = node.pop("shape")
             job.run = RunData((channels, height, width), **node)
+            needed = kind_of_run(job.run.preparation)
+            if needed and needed != self._name:
+                raise PrepError(f"{sources[0]}: the run's samples are made of {needed}, which are needed here, too (--kind {needed})")
+            if not needed and self._name in ("sounds", "recordings"):
+                raise PrepError(f"{sources[0]}: has {self._name}, and the run's samples were made otherwise")
             rows = self._kind.apply(job)
             writer.finish()
             rows.may_fail = rows.may_fail or any(rows.problems)
@@ -143,7 +149,7 @@ class CommandLine:
     def _refuse(self, option: str) -> NoReturn:
         forms = forms_of(option.lstrip("-"))
         if forms:
-            raise PrepError(f"{self._name}: {option} is an option of {' and '.join(forms)}")
+            raise PrepError(f"{self._name}: {option} is an option of {joined(forms)}")
         if self._by_with:
             key = option.lstrip("-")
             raise PrepError(f"unknown key `{key}`, {suggestion(key, [each.lstrip('-') for each in self._keys])}")

@@ -43,6 +43,7 @@ class Facts:
     value_scale: float = 255.0  # the largest pixel value; 1 for floats
     preparation: str = ""  # how rows of a table became samples, as JSON
     in_time_order: bool = False
+    is_sound: bool = False  # silent samples are told when they are read
     is_table: bool = False  # the preparation is that of a table, whose columns the options name
 
     def features(self) -> list[dict[str, Any]]:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from PIL import Image, ImageFile, PngImagePlugin, TiffImagePlugin, UnidentifiedImageError
 
-from .image_kinds import ImageProblem, image_kind, open_image_file, pillow_format
+from .image_kinds import image_kind, pillow_format
+from .media import MediaProblem, not_read, open_media_file
 from .option_table import MOST_SIDE
 from .wording import printable
 
@@ -54,13 +55,13 @@ class PixelReader:
     drops_colours: bool = False
 
     def __call__(self, path: str) -> Pixels:
-        """Raises ImageProblem."""
+        """Raises MediaProblem."""
         channels, height, width = self.shape
         with _opened(path) as image:
             header = _header(image)
             has_size = self.resizes or (header.height, header.width) == (height, width)
             if not has_size or (channels == 1 and not header.is_grey and not self.drops_colours):
-                raise ImageProblem("another image took its place while the folder was read")
+                raise MediaProblem("another image took its place while the folder was read")
             _check_content(image)
             scaled = _scaled_size(header, height, width, self.fit)
             _decode_reduced(image, min(header.height / scaled[0], header.width / scaled[1]) / _LEAST_DECODED)
@@ -70,7 +71,7 @@ class PixelReader:
 
 
 def read_header(path: str) -> ImageHeader:
-    """Raises ImageProblem."""
+    """Raises MediaProblem."""
     with _opened(path) as image:
         header = _header(image)
         return ImageHeader(header.height, header.width, header.is_grey, _has_deep_colours(image), _has_frames(image))
@@ -78,32 +79,28 @@ def read_header(path: str) -> ImageHeader:
 
 @contextlib.contextmanager
 def _opened(path: str) -> Iterator[ImageFile.ImageFile]:
-    """Opens an image. Errors of Pillow, also those of the body, become an ImageProblem: damaged files raise all kinds of them."""
-    with open_image_file(path) as file:
+    """Opens an image. Errors of Pillow, also those of the body, become an MediaProblem: damaged files raise all kinds of them."""
+    with open_media_file(path) as file:
         start = file.read(_START_BYTES)
         kind = image_kind(start)
         if not kind:
-            raise ImageProblem(_UNKNOWN if start else "the file is empty")
+            raise MediaProblem(_UNKNOWN if start else "the file is empty")
         if not pillow_format(kind):
-            raise ImageProblem(not_read(kind))
+            raise MediaProblem(not_read(kind))
         try:
             with Image.open(file, formats=[pillow_format(kind)]) as image:
                 assert isinstance(image, ImageFile.ImageFile)
                 yield image
-        except ImageProblem:
+        except MediaProblem:
             raise
         except MemoryError:  # a damaged file may claim any length
-            raise ImageProblem(f"a {kind} file, for which there is too little memory") from None
+            raise MediaProblem(f"a {kind} file, for which there is too little memory") from None
         except UnidentifiedImageError:
-            raise ImageProblem(f"damaged {kind}: its header cannot be read") from None
+            raise MediaProblem(f"damaged {kind}: its header cannot be read") from None
         except Exception as error:
             if isinstance(error, OSError) and error.errno:
-                raise ImageProblem(f"cannot read {path}: {error.strerror}") from None
-            raise ImageProblem(f"damaged {kind}: {printable(str(error)) or type(error).__name__}") from None
-
-
-def not_read(kind: str) -> str:
-    return f"a {kind} file, which is not read"
+                raise MediaProblem(f"cannot read {path}: {error.strerror}") from None
+            raise MediaProblem(f"damaged {kind}: {printable(str(error)) or type(error).__name__}") from None
 
 
 def _header(image: ImageFile.ImageFile) -> ImageHeader:
@@ -112,9 +109,9 @@ def _header(image: ImageFile.ImageFile) -> ImageHeader:
     if _orientation(image) >= 5:
         width, height = height, width
     if min(width, height) < 1:
-        raise ImageProblem(f"an image of {height} x {width} pixels")
+        raise MediaProblem(f"an image of {height} x {width} pixels")
     if max(width, height) > MOST_SIDE or width * height > _MOST_PIXELS:
-        raise ImageProblem(f"expected at most {MOST_SIDE} pixels a side and {_MOST_PIXELS} in all, got {height} x {width}")
+        raise MediaProblem(f"expected at most {MOST_SIDE} pixels a side and {_MOST_PIXELS} in all, got {height} x {width}")
     return ImageHeader(height, width, image.mode in _GREY_MODES or image.mode.startswith("I;16"))
 
 
@@ -169,9 +166,9 @@ def _check_content(image: ImageFile.ImageFile) -> None:
         expected = 4 + image.width * image.height * len(image.getbands())
         words = sum(1 for _ in re.finditer(rb"\S+", re.sub(rb"#[^\r\n]*", b"", content)))
         if words != expected:
-            raise ImageProblem(f"damaged PNM: expected {expected - 4} values, got {max(words - 4, 0)}")
+            raise MediaProblem(f"damaged PNM: expected {expected - 4} values, got {max(words - 4, 0)}")
     elif content.count(b"\xff\xda") > _MOST_SCANS:
-        raise ImageProblem(f"damaged JPEG: more than {_MOST_SCANS} scans")
+        raise MediaProblem(f"damaged JPEG: more than {_MOST_SCANS} scans")
 
 
 def _scaled_size(header: ImageHeader, height: int, width: int, fit: str) -> tuple[int, int]:
@@ -207,7 +204,7 @@ def _decode_reduced(image: ImageFile.ImageFile, most: float) -> None:
 def _as_eight_bits(image: ImageFile.ImageFile) -> tuple[Image.Image, np.ndarray | None]:
     """Rounds values of 16 bits to 8, and returns the different ones. Pillow would cut them off at 255."""
     if image.mode == "F" or (image.mode == "I" and image.format not in ("PNG", "PPM")):
-        raise ImageProblem("values that are no pixels of 8 or 16 bits: floating-point numbers, or whole ones with a sign or 32 bits "
+        raise MediaProblem("values that are no pixels of 8 or 16 bits: floating-point numbers, or whole ones with a sign or 32 bits "
                            "(`skyline prep arrays` keeps those of an array)")
     image.load()
     if not image.mode.startswith("I"):

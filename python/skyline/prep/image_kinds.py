@@ -4,18 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import hashlib
 import importlib
-import os
-import pathlib
-from typing import BinaryIO
 
-from .errors import PrepError
-from .source_files import check_file
+from .media import Medium
 
-_MAGIC_BYTES = 512
-_MOST_FILE_BYTES = 1 << 29
-_BLOCK_BYTES = 1 << 20
 _MAGIC = [  # kind, place, bytes
     ("PNG", 0, b"\x89PNG\r\n\x1a\n"), ("JPEG", 0, b"\xff\xd8\xff"), ("WebP", 8, b"WEBP"), ("GIF", 0, b"GIF8"), ("TIFF", 0, b"II*\0"),
     ("TIFF", 0, b"MM\0*"), ("TIFF", 0, b"II+\0"), ("TIFF", 0, b"MM\0+"), ("HEIC", 4, b"ftyphei"), ("HEIC", 4, b"ftyphev"),
@@ -26,41 +18,6 @@ _PILLOW_FORMATS = {"PNG": "PNG", "JPEG": "JPEG", "WebP": "WEBP", "PNM": "PPM", "
                    "AVIF": "AVIF", "JPEG 2000": "JPEG2000", "PSD": "PSD", "QOI": "QOI", "DDS": "DDS", "PCX": "PCX", "SGI": "SGI"}
 _ENDINGS = {".png", ".jpg", ".jpeg", ".jpe", ".jfif", ".webp", ".pbm", ".pgm", ".ppm", ".pnm", ".bmp", ".gif", ".tif", ".tiff", ".heic",
             ".heif", ".avif", ".jp2"}
-
-
-class ImageProblem(Exception):
-    """Why a file gives no sample; its text leaves out the file's name unless the system's error has it."""
-
-
-def is_image(path: pathlib.Path) -> bool:
-    """Returns whether the content of a file is that of an image, of a kind that is read or not."""
-    try:
-        with open_image_file(str(path)) as file:
-            return image_kind(file.read(_MAGIC_BYTES)) != ""
-    except ImageProblem:
-        return False
-
-
-def open_image_file(path: str) -> BinaryIO:
-    """Opens a file of people, who may have a pipe or a folder there."""
-    try:
-        check_file(pathlib.Path(path))
-        if os.path.getsize(path) > _MOST_FILE_BYTES:
-            raise ImageProblem(f"larger than {_MOST_FILE_BYTES} bytes")
-        return open(path, "rb")
-    except PrepError as error:
-        raise ImageProblem(str(error)) from None
-    except OSError as error:
-        raise ImageProblem(f"cannot read {path}: {error.strerror}") from None
-
-
-def digest_of(path: str) -> str:
-    """Returns the same text for files of the same bytes. Raises ImageProblem."""
-    digest = hashlib.blake2b(digest_size=16)
-    with open_image_file(path) as file:
-        while block := file.read(_BLOCK_BYTES):
-            digest.update(block)
-    return digest.hexdigest()
 
 
 def image_kind(start: bytes) -> str:
@@ -89,23 +46,8 @@ def _add_heic() -> None:
         importlib.import_module("pillow_heif").register_heif_opener()
 
 
-def ending_of(path: str) -> str:
-    return os.path.splitext(path)[1].lower() or "without an ending"
+def _is_read(kind: str) -> bool:
+    return pillow_format(kind) != ""
 
 
-def has_ending_of_image(path: str) -> bool:
-    return ending_of(path) in _ENDINGS
-
-
-def other_kind(path: str) -> tuple[str, bool] | None:
-    """Returns what a file is that cannot be read: "HEIC" and True for an image, ".txt" and False for another.
-
-    Returns None if it should be an image that is read, by its content or its name: then it is damaged."""
-    try:
-        with open_image_file(path) as file:
-            kind = image_kind(file.read(_MAGIC_BYTES))
-    except (ImageProblem, OSError):
-        return None
-    if kind:
-        return None if pillow_format(kind) else (kind, True)
-    return None if has_ending_of_image(path) else (ending_of(path), False)
+IMAGE = Medium("image", "an image", _ENDINGS, image_kind, _is_read, {"HEIC": "pillow-heif", "AVIF": "pillow>=11.3"})

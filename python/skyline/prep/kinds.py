@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import importlib.metadata
+import itertools
+import json
+import os
 import pathlib
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -16,6 +21,10 @@ from .report import Report
 
 if TYPE_CHECKING:  # these import NumPy and h5py, which a Python may lack that names kinds alone
     from .dataset import DatasetWriter, TargetKind
+
+TABLE_ENDINGS = {".csv", ".tsv", ".parquet", ".feather", ".xlsx"}
+_MOST_LOOKED_AT = 10_000  # files of a folder
+
 
 @dataclass
 class RunData:
@@ -96,6 +105,10 @@ class _BuiltIn(Kind):
 _BUILT_IN = {
     "images": _BuiltIn("images", "Images of all kinds that Pillow reads, in one folder per class, or in such folders in `train`, `val` and "
                        "`test`.", reads_samples_alone=True),
+    "sounds": _BuiltIn("sounds", "Sounds, WAV or what the package soundfile reads, in one folder per class, or in such folders in `train`, "
+                       "`val` and `test`.", reads_samples_alone=True),
+    "recordings": _BuiltIn("recordings", "Long recordings of sensors, tables with a row for each moment, cut into windows.", "SOURCE...",
+                           reads_samples_alone=True),
     "arrays": _BuiltIn("arrays", "Tables (CSV, Parquet, Feather, Excel), or arrays x_train and y_train, with x_val, y_val, x_test and y_test "
                        "if there are, in npz, npy, HDF5, MATLAB 7.3 or IDX files.", "FILE...", reads_samples_alone=True),
     "digits": _BuiltIn("known_sets", "The digits that ship with Skyline.", "[FILE]"),
@@ -121,12 +134,33 @@ def find_kind(name: str) -> Kind:
 
 
 def source_kind(sources: Sequence[pathlib.Path]) -> str:
-    """Returns the kind of a source that nobody has named: images of a folder or of a file that is one, else arrays."""
+    """Returns the kind of a source that nobody has named: images, sounds or recordings of a folder, the first two of a file that is one, else
+    arrays."""
+    from .image_kinds import IMAGE
+    from .sound_kinds import SOUND
+
     first = sources[0]
     if first.is_dir():
-        return "images"
+        return _kind_of_folder(first, {"images": IMAGE.has_ending, "sounds": SOUND.has_ending})
     if not first.is_file():  # refused there; a read would wait for a pipe's writer
         return "arrays"
-    from .image_kinds import is_image
+    return "images" if IMAGE.is_one(first) else "sounds" if SOUND.is_one(first) else "arrays"
 
-    return "images" if is_image(first) else "arrays"
+
+def _kind_of_folder(folder: pathlib.Path, media: Mapping[str, Callable[[str], bool]]) -> str:
+    """Returns the medium of most of the first files; recordings if there are tables alone."""
+    counts = Counter[str]()
+    names = (name for _, _, names in os.walk(folder) for name in names)
+    for name in itertools.islice(names, _MOST_LOOKED_AT):
+        counts.update(kind for kind, has_ending in media.items() if has_ending(name))
+        counts["tables"] += pathlib.PurePath(name.removesuffix(".gz")).suffix.lower() in TABLE_ENDINGS
+    if counts["tables"] and counts["images"] == counts["sounds"] == 0:
+        return "recordings"
+    return "sounds" if counts["sounds"] > counts["images"] else "images"
+
+
+def kind_of_run(preparation: str) -> str:
+    """Returns the kind from which alone a run with this preparation takes new samples, or an empty text."""
+    with contextlib.suppress(ValueError, AttributeError, RecursionError):
+        return next((kind for key, kind in (("sound", "sounds"), ("windows", "recordings")) if key in json.loads(preparation).keys()), "")
+    return ""

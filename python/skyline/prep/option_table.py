@@ -11,12 +11,17 @@ from dataclasses import dataclass
 
 from .errors import PrepError
 from .options import Value, add_option, choice, number, number_in, text, whole
+from .wording import joined
 
-IMAGES, TABLES, ARRAYS = FORMS = ("images", "tables", "arrays")  # forms of sources; the kind `arrays` reads the last two
-_FACTS = {IMAGES: "has images", TABLES: "is a table", ARRAYS: "has arrays"}
-_FORMS_OF_KINDS = {"images": (IMAGES,), "arrays": (TABLES, ARRAYS)}
+# Forms of sources; the kind `arrays` reads tables and arrays.
+IMAGES, SOUNDS, RECORDINGS, TABLES, ARRAYS = FORMS = ("images", "sounds", "recordings", "tables", "arrays")
+_FACTS = {TABLES: "is a table", ARRAYS: "has arrays"}
+_FORMS_OF_KINDS = {"images": (IMAGES,), "sounds": (SOUNDS,), "recordings": (RECORDINGS,), "arrays": (TABLES, ARRAYS)}
 _MOST_CATEGORIES = 10_000
 MOST_SIDE = 1 << 15  # pixels
+LEAST_RATE, MOST_RATE = 1000, 768_000  # Hz
+MOST_SECONDS = 600
+MOST_ROWS = 1 << 16  # rows of a window
 
 
 @dataclass(frozen=True)
@@ -48,7 +53,7 @@ def refuse_foreign(given: Iterable[str], form: str, source: object) -> None:
     for name in given:
         forms = forms_of(name)
         if forms and form not in forms:
-            raise PrepError(f"--{name}: an option of {' and '.join(forms)}, and {source} {_FACTS[form]}")
+            raise PrepError(f"--{name}: an option of {joined(forms)}, and {source} {_FACTS[form]}")
 
 
 def respelled(line: str, names: Collection[str], spell: Callable[[str, str], str]) -> str:
@@ -80,8 +85,63 @@ def _missing_in(given: str) -> str | None:
     return given if given in ("median", "refuse") or number_in(given) is not None else None
 
 
+def _length_in(given: str) -> float | str | None:
+    if given == "auto":
+        return given
+    seconds = number_in(given)
+    return seconds if seconds is not None and 0 < seconds <= MOST_SECONDS else None
+
+
+def _sounds() -> list[Option]:
+    milliseconds = number("a number of milliseconds above 0, at most 1000", lambda value: 0 < value <= 1000)
+    hertz = number("a number of at least 0", lambda value: value >= 0)
+    return [
+        Option("rate", (SOUNDS,), whole(LEAST_RATE, MOST_RATE), "Samples of a second, Hz: sounds of another rate are resampled (default: "
+               "their own, if they all have one)."),
+        Option("length", (SOUNDS,), Value(f"a number of seconds above 0, at most {MOST_SECONDS}, or auto", _length_in, "SECONDS"),
+               "Makes all sounds so long: zeros follow shorter ones, and of longer ones the beginning stays. `auto`: their own length, if "
+               "they all have one; else the one that leaves 95 of 100 whole, in tenths of a second, of at most 10 s."),
+        Option("features", (SOUNDS,), choice("log-mel", "samples"),
+               "`log-mel`: logarithms of the energy in bands of frequencies, an image of bands (height) and frames (width); `samples`: the "
+               "sound as it is, a sequence.", "log-mel"),
+        Option("window", (SOUNDS,), milliseconds, "Length of a frame, ms.", 30.0),
+        Option("hop", (SOUNDS,), milliseconds, "From the start of one frame to that of the next, ms.", 20.0),
+        Option("bands", (SOUNDS,), whole(1, 256), "Bands of frequencies.", 40),
+        Option("low", (SOUNDS,), hertz, "Lower end of the lowest band, Hz.", 20.0),
+        Option("high", (SOUNDS,), hertz, "Upper end of the highest band, Hz (default: half the rate)."),
+    ]
+
+
+def _recordings(columns: Value) -> list[Option]:
+    return [
+        Option("length", (RECORDINGS,), Value(f"a number of rows up to {MOST_ROWS}, or of seconds, as 2.56s", _rows_in, "LENGTH"),
+               "Rows of a window: 128, or with `--time` 2.56s. Needed."),
+        Option("step", (RECORDINGS,), Value(f"a number of rows up to {MOST_ROWS}, or of seconds, as 1.28s", _rows_in, "STEP"),
+               "Rows from the start of a window to that of the next (default: half the length)."),
+        Option("time", (RECORDINGS,), text("a column"), "The column with the time, numbers or dates. Rows must be in its order, and windows do not "
+               "cross gaps (default: the one called time or timestamp, if there is one)."),
+        Option("time-unit", (RECORDINGS,), choice("s", "ms", "us", "ns"), "Unit of its numbers.", "s"),
+        Option("label", (RECORDINGS,), text("a column"), "The column that has the class (default: the one called label, class, target or "
+               "activity)."),
+        Option("label-of", (RECORDINGS,), choice("majority", "last"), "Class of a window: that of most of its rows, or of the last one.",
+               "majority"),
+        Option("drop", (RECORDINGS,), columns, "Columns to leave out.", ""),
+        Option("group", (RECORDINGS,), text("`file`, or a column"), "What one recording is: windows of one are in one part, and do not cross "
+               "its end. A `file`, or a column of persons, days or recordings.", "file"),
+    ]
+
+
+def _rows_in(given: str) -> tuple[float, bool] | None:
+    """Returns a length, and whether it is in seconds."""
+    is_time = given.endswith("s")
+    value = number_in(given[:-1] if is_time else given)
+    if value is None or value <= 0 or value > MOST_ROWS or (not is_time and value != int(value)):
+        return None
+    return value, is_time
+
+
 def _table() -> list[Option]:
-    every, numbers = FORMS, (TABLES, ARRAYS)
+    every, numbers, media = FORMS, (TABLES, ARRAYS), (IMAGES, SOUNDS)
     name, columns = text("the name of an array, or its file's"), text("names of columns, or their numbers from 1, with commas between them")
     share = number("a number of at least 0 and below 1", lambda value: 0 <= value < 1)
     return [
@@ -90,15 +150,17 @@ def _table() -> list[Option]:
                "pixels; else a square, by the median of their shorter sides."),
         Option("fit", (IMAGES,), choice("resize", "crop"),
                "`resize` changes height and width each on its own; `crop` covers the size and cuts the rest.", "resize"),
-        Option("labels", (IMAGES,), text("`folders`, `names`, or a table"),
-               "Where the classes are: in the `folders`, in the beginnings of the `names` (cat.17.jpg, cat_17.jpg), or in a table of "
-               "files and classes, e.g. labels.csv (default: the folders; where there are none, a labels.csv, metadata.csv or "
-               "metadata.jsonl, else the names)."),
-        Option("label", (IMAGES,), text("a column"), "The column of this table that has the classes.", ""),
-        Option("skip", (IMAGES,), whole(0), "Most files that are left out because they cannot be read as images.", 100),
-        Option("group", (IMAGES,), choice("none", "folder", "name"),
-               "Keeps images of one person in one part, also in the share that a search holds out: `folder`: they lie in folders of one "
-               "name below their classes; `name`: their names begin alike, up to the first `_` or `-`.", "none"),
+        *_sounds(),
+        Option("labels", media, text("`folders`, `names`, a pattern, or a table"),
+               "Where the classes are: in the `folders`, in the beginnings of the `names` (cat.17.jpg, cat_17.jpg), in a part of the names "
+               "(`*_{class}_*`), or in a table of files and classes, e.g. labels.csv. By default the folders; where there are none, a "
+               "labels.csv, metadata.csv or metadata.jsonl, else the names."),
+        Option("label", media, text("a column"), "The column of this table that has the classes.", ""),
+        Option("skip", media, whole(0), "Most files that are left out because they cannot be read.", 100),
+        Option("group", media, text("`none`, `folder`, `name`, a pattern or a column"),
+               "Keeps files of one person in one part, also in the share that a search holds out: `folder`: they lie in folders of one "
+               "name below their classes; `name`: their names begin alike, up to the first `_` or `-`. A pattern finds the group in "
+               "another part of the names (`*_{group}_*`), and a column of the table of labels has it for each file.", "none"),
         Option("x-train", numbers, name, "Array of the training samples (default: x_train), or the training table.", ""),
         Option("x-val", numbers, name, "Array of the validation samples (default: x_val, if there is one), or their table.", ""),
         Option("x-test", numbers, name, "Array of the test samples (default: x_test, if there is one), or their table.", ""),
@@ -136,10 +198,11 @@ def _table() -> list[Option]:
         Option("value-scale", numbers, number("a number above 0", lambda value: value > 0),
                "Largest value of pixels: of arrays of uint8, or of a table whose numbers are pixels, as this option or a --shape of images "
                "says (default: 255)."),
+        *_recordings(columns),
         Option("test", every, share, "Share of every class that becomes the test set (default: 0.2, or 0 with a test or validation set)."),
         Option("validation", every, share, "Share of every class that is stored as the validation set.", 0.0),
         Option("seed", every, whole(0), "Of the draw of these shares.", 1),
-        Option("equal-samples", every, choice("together", "apart"), "Whether samples with equal values are drawn into one part (default: "
+        Option("equal-samples", (IMAGES, SOUNDS, TABLES, ARRAYS), choice("together", "apart"), "Whether samples with equal values are drawn into one part (default: "
                "`together` where less than a fifth of the different samples is there more than once)."),
         Option("split", numbers, choice("drawn", "last"),
                "How these shares are taken: `drawn` from every class, or the `last` samples, for series in time.", "drawn"),

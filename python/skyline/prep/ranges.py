@@ -18,8 +18,8 @@ _MOST_SHOWN = 3  # features
 
 def with_ranges(preparation: str, content: Content) -> str:
     """Adds to features that are numbers the least and the largest of their values in the training samples."""
-    root = json.loads(preparation) if preparation else {"features": []}
-    if len(root["features"]) != content.shape[0] or content.is_pixels or not np.isfinite(content.low).all():
+    root = json.loads(preparation) if preparation else {}
+    if len(root.get("features", [])) != content.shape[0] or content.is_pixels or not np.isfinite(content.low).all():
         return preparation
     for feature, low, high in zip(root["features"], content.low.tolist(), content.high.tolist()):
         if _is_number(feature):

@@ -10,7 +10,7 @@ import sys
 _PYTHON = (3, 10)
 _OLDEST = {"numpy": "1.24", "h5py": "3.7", "pandas": "1.5", "pillow": "9.4"}
 _MODULES = {"pillow": "PIL"}  # packages whose modules have other names
-_OF_KINDS = {"images": ["pillow"], "arrays": ["pandas"]}  # besides those of all kinds
+_OF_KINDS = {"images": ["pillow"], "arrays": ["pandas"], "recordings": ["pandas"]}  # besides those of all kinds
 _OF_ALL = ["numpy", "h5py"]
 
 

@@ -75,7 +75,8 @@ def chosen_shares(options: argparse.Namespace, given: Mapping[int, str]) -> Shar
     for part, share in ((TEST, test), (VALIDATION, options.validation)):
         if share > 0 and part in given:
             raise PrepError(f"{given[part]} the {PARTS[part]} set, so leave out --{PARTS[part]}")
-    return Shares(test, options.validation, options.seed, getattr(options, "split", "") == "last", options.equal_samples)
+    return Shares(test, options.validation, options.seed, getattr(options, "split", "") == "last",
+                  getattr(options, "equal_samples", None))
 
 
 @dataclass

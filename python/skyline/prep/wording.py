@@ -28,6 +28,11 @@ def quoted_list(names: Sequence[str], most: int = _MOST_LISTED) -> str:
     return shown + (f", and {len(names) - most} more" if len(names) > most else "")
 
 
+def joined(names: Sequence[str]) -> str:
+    """Returns "images, tables and arrays"."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
 def target_labels(names: Sequence[str]) -> list[str]:
     """Returns the names of targets for messages. Those of arrays have numbers for names."""
     are_numbers = list(names) == [str(place) for place in range(len(names))]

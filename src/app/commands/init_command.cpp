@@ -200,7 +200,7 @@ void choose_costs(const InitArguments& arguments, const store::Dataset& dataset,
 void write_configuration(const InitArguments& arguments, const fs::path& file) {
   const auto dataset = store::Dataset::open(file, false);
   check_split(arguments, *dataset);
-  const Preset& preset = find_preset(arguments.preset, dataset->shape());
+  const Preset& preset = find_preset(arguments.preset, *dataset);
 
   FirstSearch search;
   search.data = named_by(arguments.out, file);
@@ -268,8 +268,9 @@ double read_amount(const std::string& option, const std::string& text, bool of_b
 
 RunCommand init_command(CLI::App& command) {
   const auto arguments = std::make_shared<InitArguments>();
-  add_path(command, "source", arguments->source,
-           "a prepared data set, or a folder of images or a file that `skyline prep` takes");
+  add_path(
+      command, "source", arguments->source,
+      "a prepared data set, a folder of images, sounds or recordings, or a file that `skyline prep` takes");
   add_path(command, "-o,--out", arguments->out,
            "configuration to write, e.g. mine.yaml; a source is prepared to a data set beside it, mine.h5");
   command.add_option("--preset", arguments->preset,

@@ -320,8 +320,9 @@ int run_evaluate(const PredictArguments& arguments) {
 void add_data(CLI::App& command, DataChoice& data) {
   add_path(command, "--data", data.sources,
            "samples: a prepared data set, or what `skyline prep` takes; must be given");
-  command.add_option("--kind", data.kind,
-                     "kind of source, as in skyline prep (default: images of a folder, else arrays)");
+  command.add_option(
+      "--kind", data.kind,
+      "kind of source, as in skyline prep (default: by the run's data and by what the source has)");
   add_prep_options(command, data.options);
   command.add_option("--part", data.part, "train, validation or test (default: test if it has samples)")
       ->check(CLI::IsMember({"train", "validation", "test"}));

@@ -132,8 +132,8 @@ const OptionTable<DataOptions>& DataOptions::table() {
        {"value_scale", &DataOptions::value_scale, if_given(number(above(0))),
         "Largest value of a pixel, by which all are divided; 1 where values are numbers."},
        {"preparation", &DataOptions::preparation, text("the preparation of a data set"),
-        "How rows of a table become samples, as JSON: columns by name, what is subtracted, missing values, "
-        "categories, the scale of targets."},
+        "How rows of a table, sounds or recordings become samples, as JSON: columns by name, what is subtracted, "
+        "missing values, categories, the scale of targets."},
        {"yardsticks", &DataOptions::baselines,
         tree("a map of metrics", ConfigNode::make_map({{"type", schema_text("object"), {}}}, {})),
         "By metric: the number of samples of a share, how many of them score a search trial, and the value "

@@ -8,6 +8,7 @@
 #include "core/config/config_text.hpp"
 #include "core/system/program_files.hpp"
 #include "core/text/wording.hpp"
+#include "store/arrays/preparation.hpp"
 #include "store/publish/publish.hpp"
 
 #include <algorithm>
@@ -114,6 +115,8 @@ std::string final_section(const FirstSearch& search) {
 
 const std::vector<Preset>& presets() {
   static const std::vector<Preset> all{
+      {"sound", "spectrograms of sounds, of 8 pixels and more: separable convolutions in one to six stages",
+       [](const space::Shape& sample) { return is_image(sample) && side(sample) >= 8; }, true},
       {"images-small", "images of less than 16 pixels a side: residual networks of two stages",
        [](const space::Shape& sample) { return is_image(sample) && side(sample) < 16; }},
       {"images", "images of 16 to 47 pixels: residual networks of three stages",
@@ -133,11 +136,16 @@ const std::vector<Preset>& presets() {
   return all;
 }
 
-const Preset& find_preset(const std::string& name, const space::Shape& sample) {
+const Preset& find_preset(const std::string& name, const store::Dataset& dataset) {
+  const space::Shape& sample = dataset.shape();
+  const std::string preparation = dataset.preparation();
+  const bool of_sounds = !preparation.empty() && store::read_preparation(preparation).of_sounds();
   std::vector<std::string> names;
   for (const Preset& preset : presets()) {
     names.emplace_back(preset.name);
-    if (name.empty() ? !preset.fits(sample) : preset.name != name) continue;
+    const bool is_meant =
+        name.empty() ? preset.fits(sample) && (of_sounds || !preset.for_sounds) : preset.name == name;
+    if (!is_meant) continue;
     if (preset.fits(sample)) return preset;
     throw UserError("--preset " + name + ": it is for " + std::string(preset.meaning) + ", and samples are " +
                     space::to_text(sample));

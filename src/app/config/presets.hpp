@@ -19,14 +19,15 @@ struct Preset {
   std::string_view name;
   std::string_view meaning;  // the samples that it is for, e.g. "images of 8 to 15 pixels a side"
   bool (*fits)(const space::Shape& sample);
+  bool for_sounds = false;  // taken by itself only where samples are made from sounds
 };
 
 /// Returns all presets; the first one that fits a sample is the one that is taken for it.
 const std::vector<Preset>& presets();
 
-/// Returns the preset of this name, or, if the name is empty, the first one that fits the samples.
+/// Returns the preset of this name, or, if the name is empty, the first one for the samples.
 /// @throws UserError for an unknown name, and if the preset does not fit
-const Preset& find_preset(const std::string& name, const space::Shape& sample);
+const Preset& find_preset(const std::string& name, const store::Dataset& dataset);
 
 /// A class that has so many times as many samples as another one hides it in the accuracy.
 constexpr std::size_t kMuchLarger = 4;

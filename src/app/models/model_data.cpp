@@ -184,7 +184,7 @@ store::Preparation preparation_in(const std::string& label, const std::string& j
                                   const store::Dataset& dataset) {
   if (json.empty()) return {};
   store::Preparation preparation = store::read_preparation(json);
-  if (std::ssize(preparation.features) != dataset.shape().elements())
+  if (!preparation.makes(dataset.shape().elements()))
     throw UserError(label + ": expected a preparation of " + std::to_string(dataset.shape().elements()) +
                     " values, got one of " + std::to_string(preparation.features.size()));
   return preparation;
@@ -263,6 +263,11 @@ std::shared_ptr<const store::Dataset> open_model_data(const ModelSource& source,
   const bool differ = file->preparation() != run.preparation;
   const store::Preparation of_file = preparation_in(label, file->preparation(), *file);
   const store::Preparation of_run = preparation_in(label, run.preparation, *file);
+  if (of_file.signal != of_run.signal) {
+    throw UserError(
+        label +
+        ": was not prepared as the run's data: give the sounds or the recordings themselves by --data");
+  }
   const bool by_name = differ && !of_file.features.empty() && !of_run.features.empty();
   if (differ && !by_name && !(leaves_values(of_file) && leaves_values(of_run)))
     throw UserError(label + ": was not prepared as the run's data: give the table or the arrays by --data");

@@ -45,6 +45,16 @@ std::optional<TargetColumn> read_target(const Json& node) {
   return target.deviation > 0 ? std::optional(target) : std::nullopt;
 }
 
+/// Returns how samples are made from sounds or recordings; empty for those of tables.
+std::string signal_in(const Json& root) {
+  for (const char* const kind : {"sound", "windows"}) {
+    if (root.is_object() && root.contains(kind) && root.at(kind).is_object()) {
+      return Json{{kind, root.at(kind)}}.dump();
+    }
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string_view to_text(TargetColumn::Transform transform) {
@@ -78,8 +88,11 @@ Preparation read_preparation(const std::string& json) {
   Preparation preparation;
   try {
     const Json root = Json::parse(shallow_json(json));
-    preparation.has_names = root.at("has_names").get<bool>();
-    for (const Json& node : root.at("features")) preparation.features.push_back(read_feature(node));
+    preparation.signal = signal_in(root);
+    if (preparation.signal.empty()) {
+      preparation.has_names = root.at("has_names").get<bool>();
+      for (const Json& node : root.at("features")) preparation.features.push_back(read_feature(node));
+    }
     for (const Json& node : root.value("targets", Json::array())) {
       const std::optional<TargetColumn> target = read_target(node);
       if (!target) fail();

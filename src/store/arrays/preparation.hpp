@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -49,7 +51,7 @@ struct TargetColumn {
 /// Returns "log" or "log1p"; empty for none.
 std::string_view to_text(TargetColumn::Transform transform);
 
-/// How rows of a table become samples: kept with a data set, and applied to new rows.
+/// How rows of a table, sounds or recordings become samples: kept with a data set, and applied to new ones.
 struct Preparation {
   bool has_names = true;                // false: the columns are called 1, 2, ...
   std::vector<SampleFeature> features;  // in the order of a sample's values
@@ -58,6 +60,13 @@ struct Preparation {
   std::vector<TargetColumn> targets;
   std::vector<std::string> left_out;  // columns that are neither
   std::string id;                     // column with the samples' names; empty if there is none
+  /// For samples that are made from sounds or recordings: how, as JSON that `skyline.prep` alone applies.
+  /// Then there are no features. Empty for tables.
+  std::string signal;
+
+  bool of_sounds() const { return signal.starts_with(R"({"sound")"); }
+  /// Returns whether samples with so many values can have been made so.
+  bool makes(std::int64_t values) const { return !signal.empty() || std::ssize(features) == values; }
 };
 
 /// Reads a preparation (docs/internals/files.md). @throws UserError for any other text

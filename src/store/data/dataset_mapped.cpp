@@ -102,10 +102,10 @@ void MappedDataset::read_preparation(const Hdf5Reader& reader) {
   preparation_ = joined(reader.texts("preparation"));
   if (sealed_) return;
   try {
-    const std::size_t features = store::read_preparation(preparation_).features.size();
-    if (features != static_cast<std::size_t>(shape_.elements())) {
+    const Preparation preparation = store::read_preparation(preparation_);
+    if (!preparation.makes(shape_.elements())) {
       throw UserError("expected " + std::to_string(shape_.elements()) + " features, got " +
-                      std::to_string(features));
+                      std::to_string(preparation.features.size()));
     }
   } catch (const UserError& error) {
     fail_on_file(path_, std::string("preparation: ") + error.what());

@@ -1,5 +1,6 @@
 #include "store/data/seal_dataset.hpp"
 
+#include "store/arrays/preparation.hpp"
 #include "store/fixtures/sample_dataset.hpp"
 #include "store/fixtures/scratch_folder.hpp"
 #include "store/fixtures/written_dataset.hpp"
@@ -132,6 +133,10 @@ TEST_F(SealDatasetTest, AFileOfAnotherProgramMayCarryAPreparation) {
   const auto error = [&] { return user_error_of([&] { Dataset::open(target, false); }); };
   write(R"({"has_names":true,"features":[{"column":"a"}]})");
   EXPECT_EQ(error(), target.string() + ": preparation: expected 4 features, got 1");
+  write(R"({"sound":{"rate":8000}})");
+  EXPECT_TRUE(read_preparation(Dataset::open(target, true)->preparation()).of_sounds());
+  write(R"({"sound":"loud"})");
+  EXPECT_NE(error().find("expected a preparation as `skyline prep` writes it"), std::string::npos);
   write("of my own");
   EXPECT_EQ(error(), target.string() +
                          ": preparation: expected a preparation as `skyline prep` writes it, got of my own");

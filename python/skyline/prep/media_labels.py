@@ -1,8 +1,9 @@
-"""Images whose classes are in a table beside them, or in their names."""
+"""Images and sounds whose classes are in a table beside them, or in their names."""
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import pathlib
@@ -14,9 +15,11 @@ from typing import TYPE_CHECKING
 
 from .dataset import TRAIN
 from .errors import PrepError, counted
-from .image_folder import (ClassFolder, ImageFile, ImageFolder, check_class_name, counts_text, files_in, folders_in,
+from .media import Medium, ending_of
+from .media_folder import (ClassFolder, MediaFile, MediaFolder, check_class_name, counts_text, files_in, folders_in,
                            has_class_folders, in_one_form, stated_part)
-from .image_kinds import ending_of, has_ending_of_image
+from .media_groups import is_column
+from .name_pattern import NamePattern, is_pattern
 from .source_files import open_plain_or_gzip
 from .wording import in_quotes, printable, quoted_list
 
@@ -33,6 +36,7 @@ class _Labelled:
     path: str
     name: str  # name of its class
     row: int = 0
+    group: str = ""
     table: Table | None = None
 
     @property
@@ -41,22 +45,24 @@ class _Labelled:
         return self.table.location(self.row) if self.table else self.path
 
 
-def find_labelled(folder: str, options: argparse.Namespace) -> ImageFolder | None:
-    """Finds images by a table, or by their names, as `--labels` says. Without it, only where there are no folders of classes."""
+def find_labelled(folder: str, options: argparse.Namespace, medium: Medium) -> MediaFolder | None:
+    """Finds files by a table, or by their names, as `--labels` says. Without it, only where there are no folders of classes."""
     how = options.labels
     if how == "folders":
         return None
     if how and how != "names":
-        return _by_tables(folder, [_named_table(folder, how)], options)
+        if is_pattern(how):
+            return _by_pattern(folder, NamePattern(how, "class", "--labels"), medium)
+        return _by_tables(folder, [_named_table(folder, how)], options, medium)
     if how == "names":
-        return _by_names(folder, _BEGINNING, is_guess=False)
+        return _by_names(folder, _BEGINNING, medium, is_guess=False)
     if has_class_folders(folder):
         return None
     tables = _tables_in(folder)
-    return _by_tables(folder, tables, options) if tables else _by_names(folder, _NUMBERED, is_guess=True)
+    return _by_tables(folder, tables, options, medium) if tables else _by_names(folder, _NUMBERED, medium, is_guess=True)
 
 
-def tell_tables(folder: str, found: ImageFolder) -> None:
+def tell_tables(folder: str, found: MediaFolder) -> None:
     """Tells of tables that may have the classes beside folders of classes."""
     found.doubts += [f"{path}: not read, since each class has a folder (--labels={os.path.basename(path)} reads the classes there)"
                      for path in _tables_in(folder)]
@@ -65,7 +71,7 @@ def tell_tables(folder: str, found: ImageFolder) -> None:
 def _named_table(folder: str, name: str) -> str:
     within = os.path.join(folder, name)
     if not os.path.isfile(within) and not os.path.isfile(name):
-        raise PrepError(f"--labels: expected `folders`, `names` or a table in {folder}, got {in_quotes(printable(name))}")
+        raise PrepError(f"--labels: expected `folders`, `names`, a pattern with {{class}}, or a table in {folder}, got {in_quotes(printable(name))}")
     return within if os.path.isfile(within) else name
 
 
@@ -78,38 +84,42 @@ def _tables_in(folder: str) -> list[str]:
     return []
 
 
-def _by_tables(folder: str, tables: list[str], options: argparse.Namespace) -> ImageFolder:
-    found = ImageFolder([], origin="classes by a table", is_by_table=True)
+def _by_tables(folder: str, tables: list[str], options: argparse.Namespace, medium: Medium) -> MediaFolder:
+    found = MediaFolder([], medium, origin="classes by a table", is_by_table=True)
     labelled: dict[str, _Labelled] = {}
     for path in tables:
         for each in _rows_of(path, folder if len(tables) == 1 else os.path.dirname(path), options, found):
             known = labelled.setdefault(each.path, each)
             if known.name != each.name:
                 raise PrepError(f"{each.location}: {each.path} has two classes, {in_quotes(known.name)} and {in_quotes(each.name)}: "
-                                "expected one class for each image")
+                                f"expected one class for each {medium.noun}")
     _add_all(folder, labelled.values(), found)
     _tell_rest(folder, {*labelled, *tables}, "a row in " + ", ".join(os.path.basename(path) for path in tables), found)
     return found
 
 
-def _rows_of(path: str, place: str, options: argparse.Namespace, found: ImageFolder) -> Iterator[_Labelled]:
-    """Yields the images below a place that the rows of a table name."""
+def _rows_of(path: str, place: str, options: argparse.Namespace, found: MediaFolder) -> Iterator[_Labelled]:
+    """Yields the files below a place that the rows of a table name."""
     table = _read_table(pathlib.Path(path))
     names = _Names(files_in(place), place)
     of_files = max(range(len(table.names)), key=lambda column: names.count(table, column))
     if not names.count(table, of_files):
         raise PrepError(f"{path}: no column names files below {place}, e.g. {in_quotes(table.words(0).iloc[0])} is none")
-    classes, source = _classes_of(table, of_files, options)
+    groups = _groups_of(table, options)
+    classes, source = _classes_of(table, {of_files, *(() if groups is None else [groups])}, options)
     found.notes += [*table.notes, f"{path}: files by {table.label(of_files)}, classes by {source} (--labels, --label)"]
     without_file, without_class = [], []
-    for row, (name, label) in enumerate(zip(table.words(of_files), classes)):
+    of_rows = table.categories(groups) if groups is not None else itertools.repeat("")
+    for row, (name, label, group) in enumerate(zip(table.words(of_files), classes, of_rows)):
         file = names.find(name)
         if file is None:
             without_file.append(name)
         elif not label:
             without_class.append(name)
         else:
-            yield _Labelled(file, in_one_form(label), row, table)
+            if groups is not None and table.reading.is_missing(group):
+                raise PrepError(f"{table.location(row)}: {table.label(groups)}: the group is missing")
+            yield _Labelled(file, in_one_form(label), row, group, table)
     for rows, what in ((without_file, "name no file"), (without_class, "have no class")):
         if rows:
             found.doubts.append(f"{path}: {len(rows)} of {counted(len(table), 'row')} {what}, e.g. that of {in_quotes(printable(rows[0]))}")
@@ -163,13 +173,20 @@ class _Names:
         return self._files.get(path) or self._files.get(os.path.basename(path)) or []
 
 
-def _classes_of(table: Table, of_files: int, options: argparse.Namespace) -> tuple[Iterable[str], str]:
+def _groups_of(table: Table, options: argparse.Namespace) -> int | None:
+    """Returns the column of the groups, if the option names one."""
+    from .table_columns import one_column
+
+    return one_column(table, options.group, "group") if is_column(options.group) else None
+
+
+def _classes_of(table: Table, taken: set[int], options: argparse.Namespace) -> tuple[Iterable[str], str]:
     """Returns the class of each row, and the columns that have them: one, or one of 0 and 1 for each class."""
     from .table_columns import one_column
     from .table_dialect import LABEL_NAMES
 
     chosen = one_column(table, options.label, "label")
-    others = [column for column in range(len(table.names)) if column != of_files]
+    others = [column for column in range(len(table.names)) if column not in taken]
     if not others:
         raise PrepError(f"{table.names_location()}: expected a column with the classes beside that of the files")
     named = [column for column in others if table.names[column].lower() in LABEL_NAMES]
@@ -185,9 +202,23 @@ def _classes_of(table: Table, of_files: int, options: argparse.Namespace) -> tup
                     f"{quoted_list([table.names[each] for each in others])}")
 
 
-def _by_names(folder: str, pattern: re.Pattern[str], is_guess: bool) -> ImageFolder | None:
-    """Finds images whose names begin with their class. A guess holds only if all images to train on have such names."""
-    files = [path for path in files_in(folder) if has_ending_of_image(path)]
+def _by_pattern(folder: str, pattern: NamePattern, medium: Medium) -> MediaFolder:
+    """Finds files whose names have their class in a place."""
+    files = [path for path in files_in(folder) if medium.has_ending(path)]
+    labelled = {path: _Labelled(path, in_one_form(name)) for path in files
+                if (name := pattern.find(os.path.splitext(os.path.basename(path))[0]))}
+    if not labelled:
+        example = f", e.g. {in_quotes(printable(os.path.basename(files[0])))}" if files else ""
+        raise PrepError(f"{folder}: --labels={pattern.text}: found no {medium.noun} with such a name{example}")
+    found = MediaFolder([], medium, origin="classes by their names")
+    _add_all(folder, labelled.values(), found)
+    _tell_rest(folder, set(labelled), f"a name like {pattern.text}", found)
+    return found
+
+
+def _by_names(folder: str, pattern: re.Pattern[str], medium: Medium, is_guess: bool) -> MediaFolder | None:
+    """Finds files whose names begin with their class. A guess holds only if all files to train on have such names."""
+    files = [path for path in files_in(folder) if medium.has_ending(path)]
     has_train = any(_part_of(folder, path) == TRAIN for path in files)
     labelled, others = {}, []
     for path in files:
@@ -202,9 +233,9 @@ def _by_names(folder: str, pattern: re.Pattern[str], is_guess: bool) -> ImageFol
         return None
     if not labelled:
         example = f", e.g. {in_quotes(printable(os.path.basename(files[0])))}" if files else ""
-        raise PrepError(f"{folder}: --labels=names: expected names of images that begin with their class, as cat.17.jpg, found none"
+        raise PrepError(f"{folder}: --labels=names: expected names of {medium.noun}s that begin with their class, as cat.17.jpg, found none"
                         + example)
-    found = ImageFolder([], origin="classes by their names")
+    found = MediaFolder([], medium, origin="classes by their names")
     _add_all(folder, labelled.values(), found)
     found.doubts.append(f"{folder}: classes by the beginnings of the files' names, e.g. {in_quotes(printable(found.class_names[0]))} "
                         "(--labels=folders: by folders)")
@@ -212,22 +243,22 @@ def _by_names(folder: str, pattern: re.Pattern[str], is_guess: bool) -> ImageFol
     return found
 
 
-def _add_all(folder: str, labelled: Iterable[_Labelled], found: ImageFolder) -> None:
+def _add_all(folder: str, some: Iterable[_Labelled], found: MediaFolder) -> None:
     """Adds files by part, class and name. Those in a folder at the top whose name states a part have this part, if one is for training."""
-    images = list(labelled)
-    stated = [_part_of(folder, each.path) for each in images]
+    labelled = list(some)
+    stated = [_part_of(folder, each.path) for each in labelled]
     parts = [part if part is not None and TRAIN in stated else TRAIN for part in stated]
-    names = sorted({each.name for each in images}, key=lambda name: (not name.isdecimal(), int(name) if name.isdecimal() else 0, name))
+    names = sorted({each.name for each in labelled}, key=lambda name: (not name.isdecimal(), int(name) if name.isdecimal() else 0, name))
     if len(names) < 2:
         raise PrepError(f"{folder}: expected at least 2 classes, got " + (f"{in_quotes(names[0])} alone" if names else "0"))
-    for each in images:
+    for each in labelled:
         check_class_name(each.name, each.location, "write another")
     found.class_names = names
     numbers = {name: number for number, name in enumerate(names)}
     folders: dict[tuple[int, str], ClassFolder] = {}
-    for part, label, path in sorted((part, numbers[each.name], each.path) for part, each in zip(parts, images)):
+    for part, label, path, group in sorted((part, numbers[each.name], each.path, each.group) for part, each in zip(parts, labelled)):
         of_class = folders.setdefault((part, names[label]), ClassFolder(f"{folder}: {in_quotes(names[label])}", part, label))
-        found.files.append(ImageFile(path, part, of_class))
+        found.files.append(MediaFile(path, part, of_class, group))
     found.folders = list(folders.values())
 
 
@@ -236,7 +267,7 @@ def _part_of(folder: str, path: str) -> int | None:
     return stated_part(top) if below else None
 
 
-def _tell_rest(folder: str, read: set[str], what: str, found: ImageFolder) -> None:
+def _tell_rest(folder: str, read: set[str], what: str, found: MediaFolder) -> None:
     rest = Counter(ending_of(path) for path in files_in(folder) if path not in read)
     if rest:
         found.doubts.append(f"{folder}: files without {what} are not read: {counts_text(rest)}")

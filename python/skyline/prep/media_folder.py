@@ -1,4 +1,4 @@
-"""The files of a folder of images: which part and which class each belongs to."""
+"""The files of a folder of images or sounds: which part and which class each belongs to."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 
 from .dataset import PARTS, TEST, TRAIN, VALIDATION
 from .errors import PrepError, counted
-from .image_kinds import ending_of, has_ending_of_image
+from .media import Medium, ending_of
 from .wording import printable
 
 LEFT_OUT = 3  # in place of a part
 _OF_SYSTEMS = {"__MACOSX", "@eaDir", "__pycache__", "$RECYCLE.BIN", "lost+found"}
-_TEMPORARY = re.compile(r".+\.tmp\.[^/]+\.\d+\.\d+")  # temporary file of the program, whose data set may be written beside the images
-_FILLERS = {"set", "data", "dataset", "images", "image", "imgs", "img", "seg", "split", "folder", "pictures", "photos"}
+_TEMPORARY = re.compile(r".+\.tmp\.[^/]+\.\d+\.\d+")  # temporary file of the program, whose data set may be written beside the files
+_FILLERS = {"set", "data", "dataset", "images", "image", "imgs", "img", "seg", "split", "folder", "pictures", "photos",
+            "audio", "sounds", "clips", "wavs"}
 _PART_WORDS = {"training": TRAIN, "train": TRAIN, "validation": VALIDATION, "valid": VALIDATION, "val": VALIDATION,
                "testing": TEST, "test": TEST}
 
@@ -32,11 +33,12 @@ class ClassFolder:
 
 
 @dataclass
-class ImageFile:
-    __slots__ = ("path", "part", "folder")
+class MediaFile:
+    __slots__ = ("path", "part", "folder", "group")
     path: str
     part: int  # or LEFT_OUT
     folder: ClassFolder
+    group: str  # group in a column of a table; empty without one
 
     @property
     def label(self) -> int:
@@ -44,12 +46,13 @@ class ImageFile:
 
 
 @dataclass
-class ImageFolder:
+class MediaFolder:
     """Files in the order of parts, classes and names. Hidden ones, and folders that systems make (`__MACOSX`), are passed over."""
 
     class_names: list[str]
+    medium: Medium
     folders: list[ClassFolder] = field(default_factory=list)
-    files: list[ImageFile] = field(default_factory=list)
+    files: list[MediaFile] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)  # lines about what is not read, or may be meant otherwise
     notes: list[str] = field(default_factory=list)  # lines about guesses
     origin: str = "one folder per class"
@@ -58,7 +61,7 @@ class ImageFolder:
     def has_part(self, part: int) -> bool:
         return any(folder.part == part for folder in self.folders)
 
-    def files_of(self, part: int) -> list[ImageFile]:
+    def files_of(self, part: int) -> list[MediaFile]:
         return [file for file in self.files if file.part == part]
 
     def check_classes(self) -> None:
@@ -66,27 +69,27 @@ class ImageFolder:
         trained = {file.label for file in self.files if file.part == TRAIN}
         for folder in self.folders:
             if folder.part == TRAIN and folder.label not in trained:
-                raise PrepError(f"{folder.path}: a class without an image to train on")
+                raise PrepError(f"{folder.path}: a class without {self.medium.one} to train on")
 
     def add(self, path: str, part: int, label: int) -> None:
         """Adds a file, or those of a folder of any depth."""
         folder = ClassFolder(path, part, label)
         self.folders.append(folder)
-        self.files += [ImageFile(each, part, folder) for each in ([path] if os.path.isfile(path) else files_in(path))]
+        self.files += [MediaFile(each, part, folder, "") for each in ([path] if os.path.isfile(path) else files_in(path))]
 
 
-def files_without_classes(paths: Sequence[str]) -> ImageFolder:
-    found = ImageFolder(["unknown"])
+def files_without_classes(paths: Sequence[str], medium: Medium) -> MediaFolder:
+    found = MediaFolder(["unknown"], medium)
     for path in paths:
         found.add(path, TRAIN, 0)
     return found
 
 
-def find_images(folder: str) -> ImageFolder:
+def find_by_folders(folder: str, medium: Medium) -> MediaFolder:
     """Finds the files of each class in a folder, or in its folders of the parts: `train`, `Testing`, `valid`, `seg_test`."""
     parts = _part_folders(folder)
     training = _unwrapped(parts[TRAIN]) if parts else folder
-    found = ImageFolder([])
+    found = MediaFolder([], medium)
     _tell_rest(folder, "parts" if parts else "classes", set(parts.values()), found)
     _find_classes(training, bool(parts), found)
     for part, place in (parts or {TRAIN: folder}).items():
@@ -180,7 +183,7 @@ def _unwrapped(folder: str) -> str:
 
 
 def _part_folders(folder: str) -> dict[int, str]:
-    """Finds the folders of the parts, which have a folder for each class: one that has only images is a class of this name."""
+    """Finds the folders of the parts, which have a folder for each class: one that has only files is a class of this name."""
     found: dict[int, str] = {}
     for path in folders_in(folder):
         part = stated_part(path)
@@ -193,7 +196,7 @@ def _part_folders(folder: str) -> dict[int, str]:
     return dict(sorted(found.items())) if TRAIN in found else {}
 
 
-def _tell_rest(folder: str, what: str, parts: set[str], found: ImageFolder) -> None:
+def _tell_rest(folder: str, what: str, parts: set[str], found: MediaFolder) -> None:
     """Tells what a folder contains beside the folders that are read: those of the parts, or of the classes."""
     files: Counter[str] = Counter()
     rest = []
@@ -208,7 +211,7 @@ def _tell_rest(folder: str, what: str, parts: set[str], found: ImageFolder) -> N
         found.doubts.append(f"{folder}: not read, beside the folders of the {what}: {', '.join(rest)}")
 
 
-def _find_classes(folder: str, in_parts: bool, found: ImageFolder) -> None:
+def _find_classes(folder: str, in_parts: bool, found: MediaFolder) -> None:
     folders = folders_in(folder)
     for path in folders:
         name = in_one_form(os.path.basename(path))
@@ -221,16 +224,17 @@ def _find_classes(folder: str, in_parts: bool, found: ImageFolder) -> None:
         else:
             found.class_names.append(name)
     found.class_names.sort()
-    images = sum(has_ending_of_image(entry.name) for entry in _entries(folder)) if not folders else 0
-    if images:
-        raise PrepError(f"{folder}: {counted(images, 'image')} and no folders: expected a folder for each class, or a table labels.csv "
-                        "beside the images, whose columns have the files and their classes")
+    medium = found.medium
+    files = sum(medium.has_ending(entry.name) for entry in _entries(folder)) if not folders else 0
+    if files:
+        raise PrepError(f"{folder}: {counted(files, medium.noun)} and no folders: expected a folder for each class, or a table labels.csv "
+                        f"beside the {medium.noun}s, whose columns have the files and their classes")
     if len(folders) < 2:
         inner = folders and len(folders_in(folders[0])) >= 2
-        raise PrepError(f"{folder}: expected a folder of images for each of at least 2 classes, or the folders train, val and test with "
+        raise PrepError(f"{folder}: expected a folder of {medium.noun}s for each of at least 2 classes, or the folders train, val and test with "
                         f"such, got {len(folders)}" + (f": did you mean {folders[0]}?" if inner else ""))
     common = sorted(set.intersection(*({os.path.basename(each) for each in folders_in(path)} for path in folders)))
     if len(common) >= 2:
         names = ", ".join(f"`{printable(name)}`" for name in common)
         found.doubts.append(f"{folder}: {len(folders)} folders are taken for classes, although each has {names}: if these are the classes, "
-                            "call the folders above them `train`, `val` and `test`, or put the images of a class into one folder")
+                            f"call the folders above them `train`, `val` and `test`, or put the {medium.noun}s of a class into one folder")

@@ -1,0 +1,175 @@
+"""The kind `recordings`: tables of sensors with a row for each moment, cut into windows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from .dataset import PARTS, TEST, TRAIN, VALIDATION, Facts
+from .errors import PrepError, counted
+from .kinds import Job, Kind, Rows
+from .recording_files import Recording, read_recording, refuse_other_rate, sorted_names
+from .recording_sources import RecordingFiles
+from .recordings_for_runs import apply_recordings
+from .split import Draw, Groups, chosen_shares, draw
+from .table_columns import columns_in, one_column
+from .table_dialect import is_nameless
+from .table_files import Table
+from .window_preparation import WindowPreparation
+from .window_samples import append_windows, rows_of, tell_left_out
+from .windows import Windows, cut
+from .wording import in_quotes, number_text, quoted_list
+
+_LABEL_NAMES = {"label", "class", "target", "activity"}  # not y, which is a direction here
+_TIME_NAMES = {"time", "timestamp"}
+_MOST_SAMPLE_VALUES = 1 << 24
+
+
+class RecordingsKind(Kind):
+    def prepare(self, job: Job) -> None:
+        _Import(job).run()
+
+    def apply(self, job: Job) -> Rows:
+        return apply_recordings(job)
+
+
+class _Import:
+    """Reads recordings into a data set."""
+
+    def __init__(self, job: Job) -> None:
+        self._job, self._options, self._writer = job, job.options, job.writer
+        self._place = str(job.sources[0])
+        if self._options.length is None:
+            raise PrepError("--length: the rows of a window are needed, e.g. --length=128, or --length=2.56s by the column of the time")
+
+    def run(self) -> None:
+        files = RecordingFiles(self._job)
+        recordings, made = self._read(files)
+        windows = [cut(each, made.length, made.step, made.label_of) for each in recordings]
+        names = sorted_names({name for each in windows for name in (each.recording.names[label] for label in np.unique(each.labels))})
+        if len(names) < 2:
+            raise PrepError(f"{self._place}: {in_quotes(made.label)}: expected at least 2 classes of windows, got "
+                            + (f"{in_quotes(names[0])} alone" if names else "0"))
+        labels = [self._numbered(each, names) for each in windows]
+        drawn, parts = self._draw(windows, labels)
+        self._tell(windows, made)
+        text = drawn.text()
+        self._writer.notes += drawn.notes()
+        self._writer.describe(Facts(made.shape, names, "classes", f"windows of {counted(len(recordings), 'recording')}"
+                                    + (f"; {text}" if text else ""), is_pixels=False, value_scale=1.0, preparation=made.to_json()),
+                              [sum(int((own == part).sum()) for own in parts) for part in range(len(PARTS))])
+        for part in range(len(PARTS)):
+            for each, own, of_each in zip(windows, parts, labels):
+                chosen = np.flatnonzero(own == part)
+                append_windows(self._job, part, each, chosen, of_each[chosen])
+        self._writer.keep_together(drawn)
+
+    def _read(self, files: RecordingFiles) -> tuple[list[Recording], WindowPreparation]:
+        """Reads all files, which must be like the first one."""
+        recordings: list[Recording] = []
+        made: WindowPreparation | None = None
+        for table, part in files.opened(self._job):
+            if made is None:
+                if part != TRAIN:
+                    raise PrepError(f"{self._place}: no recording to train on")
+                made = self._columns(table)
+            recording = read_recording(table, part, made, {made.label, made.group, made.time})
+            recordings.append(recording)
+            if len(recordings) == 1:
+                made = self._sized(made, recording)
+            refuse_other_rate(recording, made.step_s, str(recordings[0].path))
+            if len(recording.values) < made.length:
+                raise PrepError(f"{table.path}: {counted(len(recording.values), 'row')}, expected at least {made.length}, those of a window "
+                                "(--length)")
+            self._writer.notes += [note for note in table.notes if note not in self._writer.notes]
+        assert made is not None
+        return recordings, made
+
+    def _columns(self, table: Table) -> WindowPreparation:
+        """Finds what the columns of the first table are for."""
+        options, names = self._options, table.names
+        left_out = [names[place] for place in columns_in(table, options.drop, "drop")]
+        left_out += [name for name in names if is_nameless(name) and name not in left_out]
+        label = self._named(table, "label", options.label, _LABEL_NAMES)
+        if not label:
+            raise PrepError(f"{table.names_location()}: which column has the classes? Name it by --label: {quoted_list(names)}")
+        time = self._named(table, "time", options.time, _TIME_NAMES)
+        group = "" if options.group == "file" else self._named(table, "group", options.group, set())
+        taken = [label, group, time, *left_out]
+        twice = next((name for name in names if name and taken.count(name) > 1 and name != group), None)
+        if twice:
+            raise PrepError(f"{table.names_location()}: {in_quotes(twice)} is named by several of --label, --time and --drop")
+        columns = tuple(name for name in names if name not in taken)
+        if not columns:
+            raise PrepError(f"{table.names_location()}: no column with values beside the class, the time and the group")
+        self._writer.note(f"channels: {quoted_list(columns)} (--drop leaves columns out)")
+        return WindowPreparation(columns, 1, 1, label, options.label_of, group, time, options.time_unit, 0.0, tuple(left_out))
+
+    def _named(self, table: Table, option: str, chosen: str, usual: set[str]) -> str:
+        """Returns the name of the column that an option names, or of the one with a usual name."""
+        if chosen:
+            place = one_column(table, chosen, option)
+            assert place is not None
+            return table.names[place]
+        found = [name for name in table.names if name.lower() in usual]
+        if len(found) > 1:
+            raise PrepError(f"{table.names_location()}: {in_quotes(found[0])} and {in_quotes(found[1])} may both be meant: name one by --{option}")
+        if found:
+            self._writer.note(f"{option}: {in_quotes(found[0])}, by its name (--{option})")
+        return found[0] if found else ""
+
+    def _sized(self, made: WindowPreparation, first: Recording) -> WindowPreparation:
+        """Finds the rows of a window and of a step, which the options may say in seconds."""
+        made = replace(made, step_s=first.step_s)
+        length = rows_of(self._options.length, made, "length")
+        step = rows_of(self._options.step, made, "step") if self._options.step else max(length // 2, 1)
+        if length * len(made.columns) > _MOST_SAMPLE_VALUES:
+            raise PrepError(f"--length: windows of {length * len(made.columns)} values, expected at most {_MOST_SAMPLE_VALUES}")
+        return replace(made, length=length, step=step)
+
+    def _numbered(self, windows: Windows, names: Sequence[str]) -> np.ndarray:
+        places = {name: place for place, name in enumerate(names)}
+        numbers = np.array([places.get(name, -1) for name in windows.recording.names], int)
+        return numbers[windows.labels] if len(windows.labels) else np.empty(0, int)
+
+    def _draw(self, windows: Sequence[Windows], labels: Sequence[np.ndarray]) -> tuple[Draw, list[np.ndarray]]:
+        """Draws the parts of whole recordings. Returns the part of each window, too."""
+        of_parts = {part: [place for place, each in enumerate(windows) if each.recording.part == part] for part in (TRAIN, VALIDATION, TEST)}
+        shares = chosen_shares(self._options, {part: f"{self._place}: it has a folder for" for part, own in of_parts.items()
+                                               if own and part != TRAIN})
+        source = f"column {in_quotes(self._options.group)}" if self._options.group != "file" else "files"
+        groups = Groups(source)
+        for part, own in of_parts.items():
+            numbers, names = _group_numbers([windows[place] for place in own])
+            if own:
+                groups.add(part, names, numbers, f"{self._place}: the {PARTS[part]} set")
+        if shares.test + shares.validation > 0 and len(groups.names) < 2:
+            raise PrepError(f"{self._place}: one recording alone cannot be divided into parts: name the column of persons, days or recordings "
+                            "by --group, give others, or say --test=0")
+        of_training = [labels[place] for place in of_parts[TRAIN]]
+        drawn = draw(np.concatenate([np.empty(0, int), *of_training]), True, shares, groups, lambda: np.empty(0, int), self._place)
+        bounds = np.cumsum([len(own) for own in of_training])[:-1]
+        of_drawn = dict(zip(of_parts[TRAIN], np.split(drawn.parts, bounds)))
+        return drawn, [of_drawn[place] if place in of_drawn else np.full(len(each.begins), each.recording.part)
+                       for place, each in enumerate(windows)]
+
+    def _tell(self, windows: Sequence[Windows], made: WindowPreparation) -> None:
+        note, total = self._writer.note, sum(len(each.begins) for each in windows)
+        of_time = f" ({number_text(round(made.length * made.step_s, 4))} s)" if made.step_s > 0 else ""
+        note(f"{counted(total, 'window')} of {made.length} rows{of_time}, one each {counted(made.step, 'row')} (--length, --step)")
+        tell_left_out(self._job, windows)
+        unlabelled = sum(each.num_unlabelled for each in windows)
+        if unlabelled:
+            note(f"check: {counted(unlabelled, 'window')} without a class left out")
+
+
+def _group_numbers(windows: Sequence[Windows]) -> tuple[np.ndarray, list[str]]:
+    """Returns the number of the group of each window, and the groups' names."""
+    numbers: dict[str, int] = {}
+    own = [np.array([numbers.setdefault(name, len(numbers)) for name in each.recording.groups], int)[each.stretches] for each in windows]
+    return np.concatenate([np.empty(0, int), *own]), [*numbers]
+
+
+KINDS = {"recordings": RecordingsKind()}

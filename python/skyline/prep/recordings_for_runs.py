@@ -1,0 +1,76 @@
+"""Reads new recordings for the networks of a run."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+import numpy as np
+
+from .dataset import PARTS, Facts
+from .errors import PrepError, counted
+from .kinds import Job, Rows
+from .recording_files import read_recording, refuse_other_rate
+from .recording_sources import RecordingFiles
+from .window_preparation import WindowPreparation
+from .window_samples import append_windows, rows_of, tell_left_out
+from .windows import Windows, cut
+from .wording import in_quotes, printable, quoted_list
+
+_OF_THE_RUN = ("length", "time", "time-unit", "label", "label-of", "group", "drop")
+
+
+def apply_recordings(job: Job) -> Rows:
+    assert job.run is not None
+    given = next((name for name in job.given if name in _OF_THE_RUN), None)
+    if given:
+        raise PrepError(f"--{given}: new recordings are prepared as the run's were")
+    known = WindowPreparation.from_json(job.run.preparation)
+    if known.shape != tuple(job.run.shape):
+        raise PrepError(f"{job.sources[0]}: the run's preparation makes samples of {known.shape}, and its samples are {tuple(job.run.shape)}")
+    return _Application(job, known).run()
+
+
+class _Application:
+    """Reads new recordings for the networks of a run."""
+
+    def __init__(self, job: Job, known: WindowPreparation) -> None:
+        step = rows_of(job.options.step, known, "step") if job.options.step else known.step
+        self._job, self._known = job, replace(known, step=step)
+
+    def run(self) -> Rows:
+        job, known, run, rows = self._job, self._known, self._job.run, Rows("window", may_fail=True)
+        assert run is not None
+        cuts, all_labels = [], []
+        for table, part in RecordingFiles(job).opened(job):
+            recording = read_recording(table, part, known, {known.label} if job.has_targets else ())
+            refuse_other_rate(recording, known.step_s, "those of the run")
+            windows = cut(recording, known.length, known.step, known.label_of if job.has_targets else "")
+            unknown = sorted({*recording.names} - {*run.class_names}) if job.has_targets else []
+            if unknown:
+                raise PrepError(f"{table.path}: {in_quotes(known.label)}: a class that the run does not know: {quoted_list(unknown)}")
+            numbers = np.array([run.class_names.index(name) for name in recording.names], int)
+            cuts.append(windows)
+            all_labels.append(numbers[windows.labels] if len(numbers) else windows.labels)
+            _add_rows(rows, windows, len(recording.values))
+        tell_left_out(job, cuts)
+        counts = [sum(len(each.begins) for each in cuts if each.recording.part == part) for part in range(len(PARTS))]
+        job.writer.describe(Facts(known.shape, run.class_names, "classes", str(job.sources[0]), is_pixels=False, value_scale=1.0,
+                                  preparation=run.preparation), counts)
+        for windows, labels in zip(cuts, all_labels):
+            append_windows(job, windows.recording.part, windows, np.arange(len(windows.begins)), labels)
+        return rows
+
+
+def _add_rows(rows: Rows, windows: Windows, total: int) -> None:
+    """Adds the windows of a recording, and those that are no samples."""
+    path, length, part = printable(os.path.normpath(windows.recording.path)), windows.length, windows.recording.part
+    problems = {int(begin): "" for begin in windows.begins}
+    problems |= {int(begin): "a missing value" for begin in ([] if windows.skipped is None else windows.skipped)}
+    if not problems:
+        problems = {0: f"{counted(total, 'row')} without a gap at most, a window has {length}" if total >= length else
+                    f"{counted(total, 'row')}, a window has {length}"}
+    for begin, problem in sorted(problems.items()):
+        rows.names.append(f"{path} rows {begin + 1}-{min(begin + length, total)}")
+        rows.problems.append(problem)
+        rows.parts.append(part)

@@ -1,0 +1,59 @@
+"""The windows of recordings, and their classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .recording_files import Recording
+
+
+@dataclass
+class Windows:
+    """The windows of a recording that are samples."""
+
+    recording: Recording
+    length: int
+    begins: np.ndarray  # first row of each
+    labels: np.ndarray  # class of each, a place in the recording's names; empty without classes
+    stretches: np.ndarray  # stretch of each
+    num_missing: int = 0  # windows that are left out for a missing value
+    num_unlabelled: int = 0
+    skipped: np.ndarray | None = None  # first rows of windows with a missing value
+
+    def values(self, chosen: np.ndarray) -> np.ndarray:
+        """Returns samples, float32 [chosen, channels, 1, length]."""
+        views = np.lib.stride_tricks.sliding_window_view(self.recording.values, self.length, axis=0)
+        return views[self.begins[chosen]][:, :, None, :]
+
+
+def cut(recording: Recording, length: int, step: int, label_of: str = "") -> Windows:
+    """Cuts a recording into windows of so many rows, one each `step` rows of a stretch. With `label_of` those without a class are left out."""
+    ends = recording.ends
+    own = [np.arange(begin, end - length + 1, step) for begin, end in zip(ends, ends[1:])]
+    begins = np.concatenate([np.empty(0, int), *own])
+    stretches = np.repeat(np.arange(len(own)), [len(each) for each in own])
+    gaps = np.concatenate([[0], np.cumsum(np.isnan(recording.values).any(1))])
+    missing = gaps[begins + length] > gaps[begins]
+    made = Windows(recording, length, begins, np.zeros(len(begins), int), stretches, int(missing.sum()), skipped=begins[missing])
+    kept = ~missing
+    if label_of:
+        made.labels = _classes(recording, begins, length, label_of)
+        made.num_unlabelled = int((kept & (made.labels < 0)).sum())
+        kept &= made.labels >= 0
+    made.begins, made.labels, made.stretches = begins[kept], made.labels[kept], stretches[kept]
+    return made
+
+
+def _classes(recording: Recording, begins: np.ndarray, length: int, label_of: str) -> np.ndarray:
+    """Returns the class of each window: that of the last row, or of most rows, the first of equals; -1 if most have none."""
+    if label_of == "last":
+        return recording.labels[begins + length - 1]
+    found, most = np.full(len(begins), -1), np.zeros(len(begins), int)
+    for label in [*range(len(recording.names)), -1]:
+        counts = np.concatenate([[0], np.cumsum(recording.labels == label)])
+        own = counts[begins + length] - counts[begins]
+        found[own > most] = label
+        most = np.maximum(most, own)
+    return found

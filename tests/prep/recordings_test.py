@@ -1,0 +1,202 @@
+"""Long recordings become windows, which stay in one part by recording, and new ones become windows of a run."""
+
+import unittest
+
+import numpy as np
+from prep_case import PrepCase
+
+from skyline.prep.errors import PrepError
+from skyline.prep.window_preparation import WindowPreparation
+
+
+def csv(labels, step=0.02, begin=0.0, seed=1, values=None):
+    """A recording with a row for each label."""
+    values = np.random.default_rng(seed).normal(size=(len(labels), 3)).round(4) if values is None else values
+    rows = [f"{begin + step * row:.4f},{','.join(map(str, own))},{label}" for row, (own, label) in enumerate(zip(values.tolist(), labels))]
+    return "time,x,y,z,activity\n" + "\n".join(rows) + "\n"
+
+
+def values_in(text):
+    return np.array([row.split(",")[1:4] for row in text.split()[1:]], float)
+
+
+class RecordingsCase(PrepCase):
+    def setUp(self):
+        super().setUp()
+        self.week = self.folder / "week"
+        self.week.mkdir()
+
+    def put(self, name, content):
+        return self.write(f"week/{name}", content)
+
+    def days(self, count=4):
+        for day in range(count):
+            self.put(f"day{day}.csv", csv(["sit"] * 20 + ["walk"] * 20, seed=day))
+
+    def made(self, *options):
+        return self.read("recordings", self.week, "--length=8", *options)
+
+    def refuse(self, expected, *options):
+        return self.refused(expected, "recordings", self.week, "--length=8", *options)
+
+
+class Windows(RecordingsCase):
+    def test_windows_are_rows_in_their_order_and_have_the_class_of_most_of_them(self):
+        text = csv(["sit"] * 20 + ["walk"] * 20)
+        self.put("day.csv", text)
+        said = self.made("--test=0", "--step=6")
+        rows = values_in(text)
+        begins = range(0, 33, 6)
+        expected = np.stack([rows[begin:begin + 8].T[:, None, :] for begin in begins]).astype("float32")
+        self.assertTrue(np.array_equal(said.array("train/values"), expected))
+        self.assertEqual(said.names(), ["sit", "walk"])
+        self.assertEqual(said.array("train/targets").tolist(), [0, 0, 0, 1, 1, 1])  # of rows 18 to 25 two sit
+        self.assertEqual(self.made("--test=0", "--step=8", "--label-of=last").array("train/targets").tolist(), [0, 0, 1, 1, 1])
+        self.assertEqual(self.made("--test=0", "--step=8").array("train/targets").tolist(), [0, 0, 0, 1, 1])  # four of each: the first
+        for line in ("label: `activity`, by its name (--label)", "time: `time`, by its name (--time)",
+                     "channels: `x`, `y`, `z` (--drop leaves columns out)", "6 windows of 8 rows (0.16 s), one each 6 rows (--length, --step)"):
+            self.assertIn(line, said.lines)
+
+    def test_lengths_may_be_seconds(self):
+        self.days()
+        said = self.read("recordings", self.week, "--length=0.16s", "--step=0.08s")
+        self.assertTrue(np.array_equal(said.array("train/values"), self.made("--step=4").array("train/values")))
+        self.refused("--length: 0.01 s are less than the time from a row to the next, 0.02 s (--time-unit)", "recordings", self.week,
+                     "--length=0.01s")
+
+    def test_windows_cross_neither_gaps_nor_the_end_of_a_recording_nor_missing_values(self):
+        first, second = csv(["sit"] * 12 + ["walk"] * 8), csv(["walk"] * 12, begin=3.0, seed=2)
+        self.put("day.csv", first + second.partition("\n")[2])
+        said = self.made("--test=0", "--step=1")
+        self.assertEqual(len(said.array("train/values")), 13 + 5)
+        self.assertIn("check: 1 gap in the time, which windows do not cross", said.lines)
+        rows = first.split("\n")
+        rows[5] = rows[5].replace(rows[5].split(",")[1], "", 1)
+        self.put("day.csv", "\n".join(rows))
+        said = self.made("--test=0", "--step=1")
+        self.assertEqual(len(said.array("train/values")), 13 - 5)
+        self.assertIn("check: 5 windows with a missing value left out", said.lines)
+
+    def test_rows_without_a_class_make_windows_that_are_left_out(self):
+        self.put("day.csv", csv(["sit"] * 8 + [""] * 8 + ["walk"] * 8))
+        said = self.made("--test=0", "--step=4")
+        self.assertEqual(said.array("train/targets").tolist(), [0, 0, 1, 1])
+        self.assertIn("check: 1 window without a class left out", said.lines)
+
+
+class Parts(RecordingsCase):
+    def test_windows_of_one_file_stay_in_one_part(self):
+        self.days(6)
+        said = self.made("--step=4", "--validation=0.2")
+        groups = said.array("train/groups")
+        self.assertEqual(np.unique(groups, return_counts=True)[1].tolist(), [9] * 4)
+        self.assertEqual([len(said.array(f"{part}/values")) for part in ("train", "validation", "test")], [36, 9, 9])
+        self.assertIn("groups: files, 6 groups; test set: 1 of them, 17 % of samples; validation set: 1 of them, 17 % of samples (--group)",
+                      said.lines)
+
+    def test_a_column_of_persons_makes_the_groups_and_ends_windows(self):
+        names = ["ann"] * 12 + ["bob"] * 12 + ["cy"] * 12
+        text = csv(["sit", "walk"] * 18)
+        rows = [f"{row},{name}" for row, name in zip(text.split(), ["person", *names])]
+        self.put("all.csv", "\n".join(rows) + "\n")
+        self.refuse(f"{self.week}: one recording alone cannot be divided into parts: name the column of persons, days or recordings by --group, "
+                    "give others, or say --test=0", "--drop=person", "--step=1", "--label-of=last")
+        said = self.made("--group=person", "--step=1", "--label-of=last")
+        self.assertEqual([len(said.array(f"{part}/values")) for part in ("train", "test")], [10, 5])
+        self.assertEqual(len(np.unique(said.array("train/groups"))), 2)
+
+    def test_folders_may_state_the_parts(self):
+        for name in ("train/a.csv", "train/b.csv", "test/c.csv"):
+            self.put(name, csv(["sit"] * 10 + ["walk"] * 10, seed=len(name)))
+        self.put("notes.txt", "text")
+        self.put("test2.csv", csv(["sit"] * 10 + ["walk"] * 10))
+        said = self.made("--step=4")
+        self.assertEqual([len(said.array(f"{part}/values")) for part in ("train", "test")], [12, 4])
+        self.assertIn(f"check: {self.week}/test2.csv: taken for training, although it is named like the test set: parts are folders `train`, "
+                      "`val` and `test`", said.lines)
+        self.assertIn(f"check: {self.week}: files that are no tables are not read: 1 .txt", said.lines)
+
+    def test_what_cannot_be_a_set_is_refused_in_one_line(self):
+        self.days()
+        self.refused("--length: the rows of a window are needed", "recordings", self.week)
+        for option, expected in (("--label=none", "--label: no column `none`"), ("--time=none", "--time: no column `none`"),
+                                 ("--group=none", "--group: no column `none`"), ("--drop=activity", "`activity` is named by several of"),
+                                 ("--length=1.5", "--length: expected a number of rows up to 65536, or of seconds, as 2.56s, got 1.5"),
+                                 ("--length=0", "got 0"), ("--step=-1", "--step: expected"), ("--length=nans", "got nans")):
+            self.refused(expected, "recordings", self.week, *([] if option.startswith("--length") else ["--length=8"]), option)
+        self.refused("day0.csv: 40 rows, expected at least 41, those of a window (--length)", "recordings", self.week, "--length=41")
+        self.put("day3.csv", csv(["sit"] * 20, step=0.04))
+        self.refuse(f"{self.week}/day3.csv: a row each 0.04 s, and {self.week}/day0.csv each 0.02 s: bring them to one rate")
+        self.put("day3.csv", csv(["sit"] * 20).replace("\n0.1000", "\n0.0100"))
+        self.refuse("day3.csv:7: `time`: the time goes back: expected rows in its order")
+        self.put("day3.csv", csv(["sit"] * 20).replace("0.1000", "noon"))
+        self.refuse("`time`: expected a time, a number or a date such as 2026-11-30 21:13:05 (--time)")
+        self.put("day3.csv", csv(["sit"] * 20).replace("x,y", "x,w"))
+        self.refuse("day3.csv:1: the columns are not those of the other recordings: missing `y`; unknown `w` (--drop leaves columns out)")
+        self.put("day3.csv", csv(["sit"] * 20).replace("0.1000,", "0.1000,high"))
+        self.refuse("day3.csv:7: `x`: expected a number, got `high")
+        self.put("day3.csv", "time,x,y,z\n" + "0.1,1,2,3\n" * 9)
+        self.refuse("day3.csv:1: the columns are not those of the other recordings: missing `activity`")
+        for day in range(4):
+            self.put(f"day{day}.csv", csv(["sit"] * 20))
+        self.refuse("`activity`: expected at least 2 classes of windows, got `sit` alone")
+
+    def test_dates_are_times_too(self):
+        for day in range(3):
+            rows = [f"2026-11-{day + 1:02} 10:{second // 60:02}:{second % 60:02},{second % 7},{'ab'[second // 50]}" for second in range(100)]
+            self.put(f"{day}.csv", "timestamp,heart,label\n" + "\n".join(rows) + "\n")
+        said = self.read("recordings", self.week, "--length=10s")
+        self.assertEqual(said.array("train/values").shape[1:], (1, 1, 10))
+
+
+class Runs(RecordingsCase):
+    def setUp(self):
+        super().setUp()
+        self.days()
+        self.trained = self.made("--step=4")
+
+    def test_new_recordings_become_windows_of_the_run_without_classes(self):
+        text = csv([""] * 18, seed=9)
+        new = self.write("new.csv", "\n".join(row.rpartition(",")[0] for row in text.split()) + "\n")
+        said = self.apply("auto", "--", new, run=self.trained.run())
+        self.assertEqual(said.code, 0, said.error)
+        self.assertEqual(said.rows["names"], [f"{new} rows {begin}-{begin + 7}" for begin in (1, 5, 9)])
+        self.assertTrue(np.array_equal(said.array("train/values")[1, :, 0], values_in(text)[4:12].T.astype("float32")))
+        self.assertEqual(said.run()["preparation"], self.trained.run()["preparation"])
+        every = self.apply("auto", "--step=1", "--", new, run=self.trained.run())
+        self.assertEqual(len(every.array("train/values")), 11)
+        short = self.write("short.csv", "\n".join(row.rpartition(",")[0] for row in text.split()[:6]) + "\n")
+        said = self.apply("auto", "--", short, run=self.trained.run())
+        self.assertEqual((said.rows["names"], said.rows["problems"]), ([f"{short} rows 1-5"], ["5 rows, a window has 8"]))
+
+    def test_an_evaluation_needs_the_classes_of_the_run(self):
+        said = self.apply("recordings", self.week, run=self.trained.run(), has_targets=True)
+        self.assertEqual((said.code, len(said.array("train/targets")), said.names()), (0, 36, ["sit", "walk"]))
+        other = self.write("other.csv", csv(["run"] * 20))
+        said = self.apply("recordings", other, run=self.trained.run(), has_targets=True)
+        self.assertEqual(said.error, f"{other}: `activity`: a class that the run does not know: `run`")
+
+    def test_what_the_run_decides_and_other_rates_are_refused(self):
+        run = self.trained.run()
+        said = self.apply("recordings", self.week, "--length=4", run=run)
+        self.assertEqual(said.error, "--length: new recordings are prepared as the run's were")
+        other = self.write("other.csv", csv(["sit"] * 20, step=0.01))
+        said = self.apply("recordings", other, run=run)
+        self.assertEqual(said.error, f"{other}: a row each 0.01 s, and those of the run each 0.02 s: bring them to one rate")
+        said = self.apply("arrays", other, run=run)
+        self.assertEqual(said.error, f"{other}: the run's samples are made of recordings, which are needed here, too (--kind recordings)")
+        said = self.apply("recordings", other, run={**run, "shape": [3, 1, 9]})
+        self.assertIn("the run's preparation makes samples of (3, 1, 8), and its samples are (3, 1, 9)", said.error)
+
+    def test_other_preparations_are_refused(self):
+        known = self.trained.run()["preparation"]
+        self.assertEqual(WindowPreparation.from_json(known).to_json(), known)
+        for old, new in (('"length":8', '"length":0'), ('"length":8', '"length":1e9'), ('"columns":["x","y","z"]', '"columns":[]'),
+                         ('"columns":["x","y","z"]', '"columns":[1]'), ('"majority"', '"first"'), ('"time_unit":"s"', '"time_unit":"h"'),
+                         ('"step":4', '"steps":4'), ('"step_s":0.02', '"step_s":"a"'), ('"step_s":0.02', '"step_s":NaN')):
+            with self.subTest(new=new), self.assertRaises(PrepError):
+                WindowPreparation.from_json(known.replace(old, new))
+
+
+if __name__ == "__main__":
+    unittest.main()
