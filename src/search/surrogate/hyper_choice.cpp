@@ -2,6 +2,9 @@
 
 #include "skyline/core/error.hpp"
 
+#include "search/surrogate/length_choice.hpp"
+#include "search/surrogate/matern.hpp"
+
 #include <array>
 #include <cmath>
 #include <limits>
@@ -14,9 +17,11 @@ namespace skyline::search {
 namespace {
 
 constexpr std::array kWeights = {0.9, 0.7, 0.5};
+constexpr std::array kSmoothWeights = {0.0, 0.3, 0.6, 0.9};  // in a space with lengths
 constexpr std::array kParameterLengths = {0.2, 0.4, 0.8};
 constexpr std::array kFeatureLengths = {0.5, 1.0, 2.0};
 constexpr std::array kNoises = {0.003, 0.03, 0.2};
+constexpr std::array kSmoothNoises = {0.0003, 0.003, 0.03, 0.2, 1.0};  // in a space with lengths
 constexpr std::array kBudgetLengths = {0.7, 3.0, 20.0};  // 0.24, 0.72 and 0.95 from one end to the other
 
 /// Returns the logarithm of the likelihood, up to a constant, with the kernel's variance at its most likely
@@ -58,8 +63,14 @@ Hyper best_hyper(const Kernel& kernel, const Eigen::MatrixXd& points, const Eige
     parameter_parts.push_back({length, kernel.parameter_part(length, parameters)});
     if (kernel.parameters() == 0) break;
   }
+  std::vector<double> lengths;
   std::vector<KernelPart> feature_parts;
+  if (kernel.has_lengths()) {
+    lengths = LengthPosterior(kernel, points, targets, counts).best_lengths();
+    feature_parts.push_back({1, Matern<Eigen::ArrayXXd>(kernel.scaled_distances(points, lengths)).values});
+  }
   for (const double length : kFeatureLengths) {
+    if (kernel.has_lengths()) break;
     feature_parts.push_back({length, kernel.feature_part(length, features)});
     if (kernel.features() == 0) break;
   }
@@ -71,12 +82,17 @@ Hyper best_hyper(const Kernel& kernel, const Eigen::MatrixXd& points, const Eige
   std::vector<double> weights(kWeights.begin(), kWeights.end());
   if (kernel.parameters() == 0) weights = {1};
   if (kernel.features() == 0) weights = {0};
+  std::vector<double> noises(kNoises.begin(), kNoises.end());
+  if (kernel.has_lengths()) {
+    weights.assign(kSmoothWeights.begin(), kSmoothWeights.end());
+    noises.assign(kSmoothNoises.begin(), kSmoothNoises.end());
+  }
 
   Hyper best;
   double most = -std::numeric_limits<double>::infinity();
   Eigen::MatrixXd covariance(count, count);
   const auto try_noises = [&](const Eigen::ArrayXXd& values, Hyper hyper) {
-    for (const double noise : kNoises) {
+    for (const double noise : noises) {
       covariance = values.matrix();
       covariance.diagonal().array() += noise / counts.array() + kLeastNoise;
       const double likelihood = profile_likelihood(covariance, targets);
@@ -91,7 +107,8 @@ Hyper best_hyper(const Kernel& kernel, const Eigen::MatrixXd& points, const Eige
       for (const double weight : weights) {
         const Eigen::ArrayXXd values = (1 - weight) * parameter_part.values + weight * feature_part.values;
         for (const KernelPart& budget_part : budget_parts) {
-          const Hyper hyper{weight, parameter_part.length, feature_part.length, 0, budget_part.length};
+          const Hyper hyper{weight, parameter_part.length, feature_part.length,
+                            0,      budget_part.length,    lengths};
           try_noises(kernel.has_budgets() ? values * budget_part.values : values, hyper);
         }
       }
