@@ -111,6 +111,13 @@ TEST_F(RunConfigTest, AResolvedConfigurationResolvesToItself) {
   }
 }
 
+TEST_F(RunConfigTest, TheSampleOnMnistHasAVolumeAndExportsItsFrontAfterAFullTraining) {
+  const RunConfig config = RunConfig::parse(load(kSource / "configs/mnist_cnn.yaml"), false);
+  EXPECT_TRUE(config.objectives.has_volume());
+  ASSERT_TRUE(config.sections.final_training);
+  EXPECT_EQ(config.sections.final_training->exports, std::vector{model_export::Format::kOnnx});
+}
+
 TEST_F(RunConfigTest, TheBoxOfTheVolumesIsAPartOfARunWhoseSearchAimsAtIt) {
   const std::string model = "search={algorithm: skyline, trials: 20}";
   const std::string window = "run.window=8";
