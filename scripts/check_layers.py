@@ -76,7 +76,7 @@ FACES = {
               "weights/trial_folder", "weights/weights"],
     "train": ["device/accelerator", "evaluator/inference", "evaluator/step_profile",
               "kernels/batch_norm_plan", "kernels/cross_entropy", "kernels/dropout", "kernels/gather", "kernels/step_end", "loading/device_choice", "loading/device_plan",
-              "loading/load_accelerator", "loading/load_training", "loading/shared_library", "loading/training_kind", "options/training_options", "scoring/answers"],
+              "loading/load_accelerator", "loading/load_training", "loading/shared_library", "loading/training_kind", "options/training_options", "scoring/answers", "scoring/scored_outputs"],
     "evaluate": ["command/command_check", "command/command_metric", "command/early_answers", "command/program_checksums", "job_ranks", "measured_evaluator", "process/error_words",
                  "process/launcher_start", "process/log_tail", "process/reported_lines", "process/trainer_process", "process/trainer_variables",
                  "synthetic/synthetic_evaluator", "table/benchmark_rows"],

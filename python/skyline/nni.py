@@ -3,8 +3,8 @@
 usage: python3 -m skyline.nni [PARAMETERS] [--in FOLDER] SCRIPT ARGUMENTS...        where it says `import nni`
        python3 -m skyline.nni [PARAMETERS] [--in FOLDER] -m MODULE ARGUMENTS...
 
-PARAMETERS is what `"{parameters}"` in command.run becomes, and none by hand. FOLDER is that in which the script runs. Of NNI
-there is what __all__ lists; a number that is reported by itself is the metric `default`.
+PARAMETERS is what `"{parameters}"` in command.run becomes; by hand they are words NAME=VALUE, which the script does not get.
+FOLDER is that in which the script runs. Of NNI there is what __all__ lists; a number that is reported by itself is the metric `default`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import re
 import runpy
 import sys
 from collections.abc import Mapping, Sequence
@@ -22,6 +23,7 @@ from ._trial import PARAMETERS_FILE, trial
 __all__ = ["get_current_parameter", "get_experiment_id", "get_next_parameter", "get_next_parameters", "get_sequence_id", "get_trial_id",
            "merge_parameter", "report_final_result", "report_intermediate_result"]
 _METRIC = "default"
+_ASSIGNMENT = re.compile(r"[^-=/\s][^=/\s]*=")
 _BY_HAND = "STANDALONE"  # NNI's name of what has no experiment
 # JSON by name: [parameter], [parameter, "json"] or [parameter, {option: {name: form}}]. Null is the budget, and the name
 # `*` stands for a whole map.
@@ -118,6 +120,9 @@ def merge_parameter(base_params: Any, override_params: Mapping[str, Any]) -> Any
     return base_params
 
 
+utils = sys.modules[__name__]  # nni.utils.merge_parameter
+
+
 def __getattr__(name: str) -> NoReturn:
     raise AttributeError(f"nni.{name}: is not there where Skyline starts a trial, which has {', '.join(__all__)}")
 
@@ -135,9 +140,11 @@ def _give_variables() -> None:
 def main(words: Sequence[str]) -> int:
     """Runs a script. Returns the exit code of a wrong call; what the script raises is passed on."""
     left = list(words)
+    trial.parameters  # read before the script gets its own arguments
     if not trial.by_hand:
-        trial.parameters  # read before the script gets its own arguments
         left = left[os.path.basename(left[0]) == PARAMETERS_FILE:]
+    while trial.by_hand and left and _ASSIGNMENT.match(left[0]):
+        del left[0]
     folder = "."
     if left[:1] == ["--in"]:
         folder, left = (left[1:2] or [""])[0], left[2:]

@@ -70,6 +70,18 @@ class LogTargets(RunsCase):
             scaled = (function(found) - function(truth)) / deviation
             self.assertAlmostEqual(measured["mse"] / (scaled ** 2).mean(), 1, 3)
 
+    def test_an_exported_network_has_the_metrics_of_its_run(self):
+        for run, front in self.front.items():
+            trial = front[0]["trial"]
+            self.skyline("export", run, "--trial", trial, "-o", f"{run}-onnx")
+            self.skyline("evaluate", run, "--trial", trial, "--data", "new.csv", "-o", f"{run}.new.json")
+            self.skyline("evaluate", f"{run}-onnx/{trial}.onnx", "--data", "new.csv", "-o", f"{run}.onnx.json",
+                         environment={"SKYLINE_PYTHON": sys.executable})
+            of_run, of_file = (read_json(self.folder / f"{run}.{name}.json")["metrics"] for name in ("new", "onnx"))
+            self.assertEqual(list(of_file), list(of_run))
+            for name, value in of_run.items():
+                self.assertAlmostEqual(of_file[name] / value, 1, 4)
+
     def truth_of(self, run):
         mean, deviation = self.scales[run]
         with h5py.File(self.folder / f"{run}.h5") as file:

@@ -114,6 +114,15 @@ class Trials(PackageCase):
                              "print(nni.get_trial_id(), nni.get_sequence_id(), nni.get_experiment_id(), nni.get_current_parameter('lr'))\n")
         self.assertEqual(shown, "step 1: default=0.25\nstep 2: default=0.5 nni_step=9\nresult: default=0.25 loss=1\nSTANDALONE 0 STANDALONE 0.25\n")
 
+    def test_by_hand_a_script_gets_its_own_arguments_alone(self):
+        text = ("import argparse, nni\nparser = argparse.ArgumentParser()\nparser.add_argument('--epochs', type=int)\n"
+                "parser.add_argument('--lr', type=float, default=0.1)\nargs = parser.parse_args()\n"
+                "nni.utils.merge_parameter(args, nni.get_next_parameter())\nnni.report_final_result(args.lr * args.epochs)\n")
+        for words in (["lr=0.5", "by_hand.py"], ["lr=0.5", "--in", ".", "by_hand.py"], ["lr=0.5", "-m", "by_hand"]):
+            self.assertEqual(self.started(*words, "--epochs", "3", text=text), "result: default=1.5\n")
+        self.assertIn("unrecognized arguments: lr=0.5", self.started("by_hand.py", "--epochs", "3", "lr=0.5", expect=2, text=text))
+        self.assertIn("usage: python3 -m skyline.nni", self.started("lr=0.5", expect=2))
+
     def test_what_there_is_not_is_named(self):
         self.assertIn("AttributeError: nni.trace: is not there where Skyline starts a trial, which has get_current_parameter, ",
                       self.started("by_hand.py", expect=1, text="import nni\nnni.trace(int)\n"))

@@ -1,5 +1,5 @@
-"""`python3 -m skyline.prep prepare KIND SOURCE... --out FILE`, `apply KIND SOURCE... --run FILE`, `kinds`, and `import SYSTEM FILE`:
-started by the program.
+"""`python3 -m skyline.prep prepare KIND SOURCE... --out FILE`, `apply KIND SOURCE... --run FILE`, `kinds`, `import SYSTEM FILE`, and
+`infer onnx MODEL`: started by the program.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .command_line import CommandLine, asks_for_help, kind_lines
 from .errors import PrepError
 from .kinds import kind_of_run, source_kind
 from .report import Report
-from .requirements import missing_packages, missing_python
+from .requirements import missing_for_onnx, missing_packages, missing_python
 
 USER_ERROR = 2
 
@@ -24,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     starter = argparse.ArgumentParser(prog="python3 -m skyline.prep", allow_abbrev=False)
     starter.add_argument("--report-fd", type=int, help="descriptor that gets JSON lines (report.py) in place of stdout and stderr")
     starter.add_argument("--by-with", action="store_true", help="messages name options as `--with key=value`")
-    starter.add_argument("action", choices=["prepare", "apply", "kinds", "import"])
+    starter.add_argument("action", choices=["prepare", "apply", "kinds", "import", "infer"])
     starter.add_argument("kind", nargs="?", default="")
     starter.add_argument("words", nargs=argparse.REMAINDER)
     told = starter.parse_args(arguments)
@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except PrepError as error:
         report.error(str(error))
     except MemoryError:
-        report.error(f"{'import' if told.action == 'import' else 'prep'} {told.kind} needs more memory than there is")
+        report.error(f"{told.action if told.action in ('import', 'infer') else 'prep'} {told.kind} needs more memory than there is")
     except OSError as error:
         report.error(f"{os.fsdecode(error.filename)}: {error.strerror}" if error.filename else str(error))
     return USER_ERROR
@@ -46,7 +46,7 @@ def _run(told: argparse.Namespace, report: Report) -> int:
     if kind == "auto":
         kind = _kind_of_run(told.words) or source_kind([pathlib.Path(word) for word in told.words[told.words.index("--") + 1:]])
     needs_none = told.action in ("kinds", "import") or asks_for_help(told.words)
-    missing = missing_python() or ([] if needs_none else missing_packages(kind))
+    missing = missing_python() or ([] if needs_none else missing_for_onnx() if told.action == "infer" else missing_packages(kind))
     if missing:
         report.missing(missing)
         return USER_ERROR
@@ -73,6 +73,11 @@ def _lines(told: argparse.Namespace, kind: str, report: Report) -> list[str]:
         from ..importers.command_line import imported_lines  # not for others: it makes a stand-in for archai
 
         return imported_lines(kind, told.words)
+    if told.action == "infer":
+        from .onnx_model import run  # needs packages that the other actions do without
+
+        run(told.words, report)
+        return []
     return CommandLine(told, kind, report).run()
 
 

@@ -1,4 +1,4 @@
-"""What the kinds of sources need of this Python: looked for before it is imported, so that what lacks is one line."""
+"""What kinds of sources, and ONNX models, need of this Python: looked for before it is imported, so that what lacks is one line."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import re
 import sys
 
 _PYTHON = (3, 10)
-_OLDEST = {"numpy": "1.24", "h5py": "3.7", "pandas": "1.5", "pillow": "9.4"}
+_OLDEST = {"numpy": "1.24", "h5py": "3.7", "pandas": "1.5", "pillow": "9.4", "onnxruntime": "1.12"}
 _MODULES = {"pillow": "PIL"}  # packages whose modules have other names
 _OF_KINDS = {"images": ["pillow"], "arrays": ["pandas"], "recordings": ["pandas"]}  # besides those of all kinds
 _OF_ALL = ["numpy", "h5py"]
+_OF_ONNX = ["numpy", "onnxruntime"]
 
 
 def missing_python() -> list[str]:
@@ -20,7 +21,15 @@ def missing_python() -> list[str]:
 
 def missing_packages(kind: str) -> list[str]:
     """Returns what this Python lacks for a kind, as `pip install` takes it; packages of other kinds' own are not known here."""
-    needed = [*_OF_ALL, *_OF_KINDS.get(kind, [])]
+    return _missing([*_OF_ALL, *_OF_KINDS.get(kind, [])])
+
+
+def missing_for_onnx() -> list[str]:
+    """Returns what this Python lacks to compute a network in an ONNX file."""
+    return _missing(_OF_ONNX)
+
+
+def _missing(needed: list[str]) -> list[str]:
     return [wanted for wanted in map(_wanted, needed) if wanted]
 
 

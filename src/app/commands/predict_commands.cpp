@@ -8,48 +8,43 @@
 #include "app/config/exported_network.hpp"
 #include "app/job/stop_request.hpp"
 #include "app/models/calibration.hpp"
+#include "app/models/evaluation.hpp"
 #include "app/models/model_data.hpp"
+#include "app/models/onnx_model.hpp"
+#include "app/models/prediction_table.hpp"
 #include "app/models/selected_model.hpp"
 #include "comm/environment.hpp"
 #include "core/config/config_text.hpp"
 #include "core/log.hpp"
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
-#include "report/files/search_state_csv.hpp"
-#include "report/text/text_table.hpp"
 #include "store/publish/publish.hpp"
 #include "train/evaluator/inference.hpp"
 #include "train/loading/load_training.hpp"
-#include "train/scoring/answers.hpp"
+#include "train/scoring/scored_outputs.hpp"
 
-#include <algorithm>
-#include <array>
-#include <cmath>
 #include <cstddef>
-#include <cstdio>
 #include <functional>
 #include <iostream>
 #include <memory>
-#include <numeric>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace skyline::app {
 namespace {
-
-using store::TargetKind;
 
 struct PredictArguments {
   ModelChoice choice;
   DataChoice data;
   std::filesystem::path out;            // file; empty for standard output
   bool force = false;                   // overwrite an existing file
-  bool int8 = false;                    // use the int8 forms of the models
+  bool int8 = false;                    // use the int8 forms of the models of a run
   std::filesystem::path run_data = {};  // data set of the run, for int8; empty for where it was
+  // Of an ONNX model alone:
+  std::vector<std::string> metrics;  // if empty, the default ones of the targets
+  bool unit = false;                 // the network reads pixels from 0 to 1
 };
 
 /// The data on which models of a run are used.
@@ -76,8 +71,8 @@ UsedData open_data(const PredictArguments& arguments, bool has_targets) {
     data.calibration = draw_calibration(
         data.source, {.file = arguments.run_data, .option = "--int8", .file_option = "--run-data"});
   }
-  data.samples =
-      open_model_data(data.source, arguments.data, has_targets, has_targets ? nullptr : &data.rows);
+  data.samples = open_model_data({.data = data.source.data}, arguments.data, has_targets,
+                                 has_targets ? nullptr : &data.rows);
   return data;
 }
 
@@ -109,75 +104,6 @@ bool names_models(const ModelChoice& choice) {
   return choice.front || choice.trials.size() != 1;
 }
 
-std::string short_number(double value) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.6g", value);
-  return text.data();
-}
-
-/// Writes predictions as CSV: the row of the source, the trial if there are several, the most likely class
-/// for classes, each output, and the reason if the source's row gave no sample.
-class PredictionTable {
- public:
-  PredictionTable(const UsedData& data, bool names_trials)
-      : rows_(data.rows),
-        outputs_(data.samples->class_names().size()),
-        names_(data.samples->class_names()),
-        targets_(data.samples->test().target_kind()),
-        names_trials_(names_trials) {
-    std::vector<std::string> titles{rows_.title};
-    if (names_trials_) titles.emplace_back("trial");
-    if (targets_ == TargetKind::kClasses) titles.emplace_back("class");
-    if (rows_.may_fail) titles.emplace_back("error");
-    std::vector<std::string> columns = names_;
-    const auto clashes = [&](const std::string& name) {
-      return std::ranges::find(titles, name) != titles.end();
-    };
-    while (std::ranges::any_of(columns, clashes)) {
-      for (std::string& name : columns) name.insert(0, "output_");
-    }
-    titles.insert(titles.end() - (rows_.may_fail ? 1 : 0), columns.begin(), columns.end());
-    add_line(titles);
-  }
-
-  void add(trial::TrialNumber trial, std::span<const float> outputs) {
-    for (const SourceRows::Row& row : rows_.rows) {
-      std::vector<std::string> fields{row.name};
-      if (names_trials_) fields.push_back(std::to_string(trial));
-      if (row.problem.empty()) {
-        add_answers(outputs.first(outputs_), fields);
-        outputs = outputs.subspan(outputs_);
-      } else {
-        fields.resize(fields.size() + outputs_ + (targets_ == TargetKind::kClasses ? 1 : 0));
-      }
-      if (rows_.may_fail) fields.push_back(printable(row.problem));
-      add_line(fields);
-    }
-  }
-  const std::string& csv() const { return csv_; }
-  std::size_t size() const { return lines_ - 1; }  // without the titles
-
- private:
-  void add_answers(std::span<const float> outputs, std::vector<std::string>& fields) const {
-    const auto answers = train::to_answers(outputs, targets_);
-    const auto best = static_cast<std::size_t>(std::ranges::max_element(answers) - answers.begin());
-    if (targets_ == TargetKind::kClasses) fields.push_back(names_[best]);
-    for (const double answer : answers) fields.push_back(short_number(answer));
-  }
-  void add_line(const std::vector<std::string>& fields) {
-    csv_ += report::csv_line(fields);
-    ++lines_;
-  }
-
-  const SourceRows& rows_;
-  std::size_t outputs_;  // outputs of one sample
-  const std::vector<std::string>& names_;
-  TargetKind targets_;
-  bool names_trials_;
-  std::string csv_;
-  std::size_t lines_ = 0;
-};
-
 /// Writes to a file, which must be new unless --force is given, or to standard output.
 void give_out(const PredictArguments& arguments, const std::string& text) {
   if (arguments.out.empty() || arguments.out == "-") {
@@ -192,7 +118,7 @@ int run_predict(const PredictArguments& arguments) {
     check_output(arguments.out, arguments.force, arguments.data.sources);
   }
   const UsedData data = open_data(arguments, false);
-  PredictionTable table(data, names_models(arguments.choice));
+  PredictionTable table(data.rows, *data.samples, names_models(arguments.choice));
   bool any = false;
   const int code =
       use_models(arguments, data, [&](const SelectedModel& model, const train::InferenceResult& result) {
@@ -208,107 +134,82 @@ int run_predict(const PredictArguments& arguments) {
   return code;
 }
 
-/// Prints how many samples of each class a network is right about, the classes with the most errors first.
-void print_classes(const store::Dataset& dataset, std::span<const float> outputs) {
-  constexpr std::size_t kMostClasses = 30;
-  const std::vector<std::string>& names = dataset.class_names();
-  const store::SampleView& samples = dataset.test();
-  if (samples.target_kind() != TargetKind::kClasses || names.size() > kMostClasses) return;
-  std::vector<std::vector<std::size_t>> counts(names.size(), std::vector<std::size_t>(names.size()));
-  for (std::size_t i = 0; i < samples.count; ++i) {
-    const auto said = outputs.subspan(i * names.size(), names.size());
-    ++counts[static_cast<std::size_t>(samples.classes()[i])]
-            [static_cast<std::size_t>(std::ranges::max_element(said) - said.begin())];
-  }
-  struct Row {
-    std::size_t index = 0;  // index of the class
-    std::size_t all = 0;
-    std::size_t wrong = 0;
-    std::size_t other = 0;  // the class that is said most often in its place
-  };
-  std::vector<Row> rows;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    std::vector<std::size_t> others = counts[i];
-    others[i] = 0;
-    const std::size_t wrong = std::accumulate(others.begin(), others.end(), std::size_t{0});
-    if (wrong + counts[i][i] == 0) continue;
-    rows.push_back({i, wrong + counts[i][i], wrong,
-                    static_cast<std::size_t>(std::ranges::max_element(others) - others.begin())});
-  }
-  std::ranges::stable_sort(rows, std::ranges::greater(), &Row::wrong);
-  report::TextTable table;
-  table.add_column("class", report::TextTable::Align::kLeft);
-  table.add_column("samples");
-  table.add_column("right");
-  table.add_column("recall");
-  table.add_column("most often taken for", report::TextTable::Align::kLeft);
-  for (const Row& row : rows) {
-    const std::size_t right = row.all - row.wrong;
-    std::array<char, 16> recall{};
-    std::snprintf(recall.data(), recall.size(), "%.4f",
-                  static_cast<double>(right) / static_cast<double>(row.all));
-    table.add_row(
-        {names[row.index], std::to_string(row.all), std::to_string(right), recall.data(),
-         row.wrong == 0 ? "" : names[row.other] + " (" + std::to_string(counts[row.index][row.other]) + ")"});
-  }
-  std::cout << table.text();
+using Entries = std::vector<ConfigNode::Entry>;
+
+void add_text(Entries& entries, const std::string& name, const std::string& value) {
+  entries.push_back({name, ConfigNode::make_scalar(value, {}, true), {}});
 }
 
-/// Returns why samples define no metric, or an output is no number.
-std::string reason_of_undefined(const store::Dataset& dataset, std::span<const float> outputs) {
-  if (std::ranges::any_of(outputs, [](float output) { return !std::isfinite(output); }))
-    return "an output of the network is not a finite number";
-  const store::SampleView& samples = dataset.test();
-  const std::size_t each = samples.target_kind() == TargetKind::kClasses ? 1 : dataset.class_names().size();
-  const bool differ = std::visit(
-      [&](const auto& targets) {
-        return !std::equal(targets.begin() + std::ptrdiff_t(each), targets.end(), targets.begin());
-      },
-      samples.targets);
-  if (differ) return "these samples do not define it";
-  if (samples.target_kind() != TargetKind::kClasses) return "all samples have the same targets";
-  return "all samples are of class " +
-         in_quotes(dataset.class_names()[static_cast<std::size_t>(samples.classes()[0])]);
-}
-
-/// Prints the metrics of a model, and returns them with its origin.
-ConfigNode evaluation(const PredictArguments& arguments, const UsedData& data, const SelectedModel& model,
-                      const train::InferenceResult& result) {
-  std::vector<ConfigNode::Entry> metrics;
-  std::vector<ConfigNode::Entry> reasons;
-  if (names_models(arguments.choice)) std::cout << "trial " << model.trained->trial.number << "\n";
-  for (const auto& [name, value] : result.metrics) {
-    const bool is_defined = std::isfinite(value);
-    const std::string reason = is_defined ? "" : reason_of_undefined(*data.samples, result.outputs);
-    std::cout << name << " "
-              << (is_defined ? objective::number_text(value) : "undefined: " + printable(reason)) << "\n";
-    metrics.push_back({name, is_defined ? ConfigNode::make_number(value) : ConfigNode(), {}});
-    if (!is_defined) reasons.push_back({name, ConfigNode::make_scalar(reason, {}, true), {}});
-  }
-  print_classes(*data.samples, result.outputs);
-  std::vector<ConfigNode::Entry> entries;
-  if (arguments.int8) entries.push_back({"int8", ConfigNode::make_scalar("true", {}), {}});
-  for (const auto& [name, value] : metadata_of(data.source, model)) {
-    if (name != "run" && name != "trial" && name != "arch_id" && name != "weights") continue;
-    entries.push_back({name, ConfigNode::make_scalar(value, {}, true), {}});
-  }
-  entries.push_back({"data", ConfigNode::make_scalar(arguments.data.sources.front().string(), {}, true), {}});
-  const auto samples = static_cast<std::int64_t>(data.samples->test().count);
-  entries.push_back({"samples", ConfigNode::make_integer(samples), {}});
-  entries.push_back({"metrics", ConfigNode::make_map(std::move(metrics), {}), {}});
-  if (!reasons.empty()) entries.push_back({"undefined", ConfigNode::make_map(std::move(reasons), {}), {}});
+/// Adds an evaluation to what says of which model it is.
+ConfigNode evaluation(const PredictArguments& arguments, Entries entries, Entries measured) {
+  add_text(entries, "data", arguments.data.sources.front().string());
+  entries.insert(entries.end(), measured.begin(), measured.end());
   return ConfigNode::make_map(std::move(entries), {});
 }
 
+void print_samples(const store::Dataset& samples) {
+  std::cout << "of " << counted(samples.test().count, "sample") << std::endl;
+}
+
+/// Prints the metrics of a model, and returns them with its origin.
+ConfigNode evaluated(const PredictArguments& arguments, const UsedData& data, const SelectedModel& model,
+                     const train::InferenceResult& result) {
+  if (names_models(arguments.choice)) std::cout << "trial " << model.trained->trial.number << "\n";
+  Entries origin;
+  if (arguments.int8) origin.push_back({"int8", ConfigNode::make_scalar("true", {}), {}});
+  for (const auto& [name, value] : metadata_of(data.source, model)) {
+    if (name == "run" || name == "trial" || name == "arch_id" || name == "weights")
+      add_text(origin, name, value);
+  }
+  return evaluation(arguments, std::move(origin), print_evaluation(*data.samples, result));
+}
+
+/// Returns whether the models are not those of a run, but one in a file.
+bool is_onnx(const PredictArguments& arguments) {
+  const std::filesystem::path& path = arguments.choice.run;
+  return path.extension() == ".onnx" && !std::filesystem::is_directory(path);
+}
+
+/// Evaluates a network in an ONNX file.
+int evaluate_onnx(const PredictArguments& arguments) {
+  const std::string label = arguments.choice.run.string();
+  if (!arguments.choice.trials.empty() || arguments.choice.front || arguments.choice.weights) {
+    throw UserError(label + ": --trial, --front and --weights choose models of a run, and this is one model");
+  }
+  if (arguments.int8) throw UserError("--int8: of models of a run; " + label + " is used as it is");
+  log::start({.file = "", .prefix = "", .terminal_level = log::Level::kWarning});
+  if (arguments.data.sources.empty()) throw UserError("expected --data with the samples");
+  const OnnxModel model = OnnxModel::open(arguments.choice.run);
+  if (arguments.unit && model.scales_input()) {
+    throw UserError("--unit: " + label + " scales its input itself, as its metadata say");
+  }
+  const auto samples = open_model_data(model.needs(), arguments.data, true);
+  const auto metrics = train::named_metrics(arguments.metrics, samples->test().target_kind());
+  train::InferenceResult result{.outputs = model.outputs_for(*samples, arguments.unit), .metrics = {}};
+  result.metrics = train::score_outputs(metrics, *samples, result.outputs);
+  Entries origin;
+  add_text(origin, "model", label);
+  for (const auto& [name, value] : model.origin()) add_text(origin, name, printable(value));
+  const ConfigNode found = evaluation(arguments, std::move(origin), print_evaluation(*samples, result));
+  print_samples(*samples);
+  if (!arguments.out.empty()) give_out(arguments, to_json(found));
+  return kExitDone;
+}
+
 int run_evaluate(const PredictArguments& arguments) {
+  if (is_onnx(arguments)) return evaluate_onnx(arguments);
+  if (!arguments.metrics.empty() || arguments.unit) {
+    throw UserError(std::string(arguments.unit ? "--unit" : "--metrics") +
+                    ": of an ONNX model alone; a run states its own");
+  }
   const UsedData data = open_data(arguments, true);
   std::vector<ConfigNode> evaluations;
   const int code =
       use_models(arguments, data, [&](const SelectedModel& model, const train::InferenceResult& result) {
-        evaluations.push_back(evaluation(arguments, data, model, result));
+        evaluations.push_back(evaluated(arguments, data, model, result));
       });
   if (evaluations.empty()) return code;
-  std::cout << "of " << counted(data.samples->test().count, "sample") << std::endl;
+  print_samples(*data.samples);
   if (arguments.out.empty()) return code;
   const bool several = names_models(arguments.choice);
   give_out(arguments,
@@ -328,7 +229,7 @@ void add_data(CLI::App& command, DataChoice& data) {
       ->check(CLI::IsMember({"train", "validation", "test"}));
 }
 
-RunCommand use_command(CLI::App& command, const std::string& out, int (*run)(const PredictArguments&)) {
+std::shared_ptr<PredictArguments> add_use(CLI::App& command, const std::string& out) {
   const auto arguments = std::make_shared<PredictArguments>();
   add_models(command, arguments->choice);
   add_data(command, arguments->data);
@@ -339,17 +240,27 @@ RunCommand use_command(CLI::App& command, const std::string& out, int (*run)(con
       ->needs(int8);
   command.add_flag("--force", arguments->force, "overwrite the file if it is there");
   add_path(command, "-o,--out", arguments->out, out);
-  return [arguments, run] { return run(*arguments); };
+  return arguments;
 }
 
 }  // namespace
 
 RunCommand predict_command(CLI::App& command) {
-  return use_command(command, "CSV file to write (default: to standard output)", run_predict);
+  const auto arguments = add_use(command, "CSV file to write (default: to standard output)");
+  return [arguments] { return run_predict(*arguments); };
 }
 
 RunCommand evaluate_command(CLI::App& command) {
-  return use_command(command, "JSON file to write as well", run_evaluate);
+  const auto arguments = add_use(command, "JSON file to write as well");
+  command.get_option("run")->description("run folder, which is only read, or an ONNX model (MODEL.onnx)");
+  command
+      .add_option(
+          "--metrics", arguments->metrics,
+          "of an ONNX model: metrics of `training.metrics`, e.g. accuracy,macro_f1 (default: as there)")
+      ->delimiter(',');
+  command.add_flag("--unit", arguments->unit,
+                   "of an ONNX model that another program wrote: it reads pixels from 0 to 1");
+  return [arguments] { return run_evaluate(*arguments); };
 }
 
 }  // namespace skyline::app

@@ -2,6 +2,7 @@
 
 #include "skyline/core/config_node.hpp"
 #include "skyline/core/error.hpp"
+#include "skyline/objective/objective_set.hpp"
 
 #include "core/config/config_text.hpp"
 #include "core/config/foreign_words.hpp"
@@ -92,14 +93,14 @@ std::string run_json(const DataOptions& run) {
                            {}));
 }
 
-std::shared_ptr<const store::Dataset> prepare(const ModelSource& source, const DataChoice& choice,
+std::shared_ptr<const store::Dataset> prepare(const DataOptions& data, const DataChoice& choice,
                                               bool has_targets, SourceRows* rows) {
   PrepSource samples{.title = "preparing " + choice.sources.front().string(),
                      .kind = choice.kind.empty() ? "auto" : choice.kind,
                      .words = {},
                      .by_with = true};
   samples.add(choice.options, choice.sources);
-  return make_samples(samples, run_json(source.data), has_targets, rows);
+  return make_samples(samples, run_json(data), has_targets, rows);
 }
 
 store::Part chosen_part(const store::Dataset& dataset, const DataChoice& choice) {
@@ -125,29 +126,31 @@ void choose_rows(SourceRows& rows, store::Part part, std::size_t samples) {
           "python/skyline/prep names a row for each sample");
 }
 
-void check_samples(const std::string& label, const store::Dataset& dataset, const DataOptions& run) {
+void check_samples(const std::string& label, const store::Dataset& dataset, const SampleNeeds& needs) {
+  const DataOptions& run = needs.data;
   if (dataset.shape() != *run.shape) {
-    throw UserError(label + ": samples are " + space::to_text(dataset.shape()) + ", the run's are " +
-                    space::to_text(*run.shape));
+    throw UserError(label + ": samples are " + space::to_text(dataset.shape()) + ", " + needs.owner +
+                    "'s are " + space::to_text(*run.shape));
   }
   if (dataset.value_scale() == *run.value_scale) return;
   const std::string largest = objective::number_text(*run.value_scale);
   if (dataset.value_scale() == 1) {
-    throw UserError(label + ": expected whole numbers from 0 to " + largest +
-                    ", as the run's data are, got others");
+    throw UserError(label + ": expected whole numbers from 0 to " + largest + ", as " + needs.owner +
+                    "'s data are, got others");
   }
   throw UserError(label + ": the largest value is " + objective::number_text(dataset.value_scale()) +
-                  ", that of the run's data " + largest);
+                  ", that of " + needs.owner + "'s data " + largest);
 }
 
 /// Numbers the classes as the run does, by their names.
 store::Samples renumbered(const std::string& label, const store::Dataset& dataset, const SampleView& samples,
-                          const DataOptions& run) {
+                          const SampleNeeds& needs) {
+  const DataOptions& run = needs.data;
   std::vector<std::int32_t> numbers;
   for (const std::string& name : dataset.class_names()) {
     const auto known = std::ranges::find(run.class_names, name);
     if (known == run.class_names.end()) {
-      throw UserError(label + ": the run does not know the class `" + name + "`, " +
+      throw UserError(label + ": " + needs.owner + " does not know the class `" + name + "`, " +
                       suggestion(name, run.class_names, NamesOf::kUser));
     }
     numbers.push_back(static_cast<std::int32_t>(known - run.class_names.begin()));
@@ -190,15 +193,39 @@ store::Preparation preparation_in(const std::string& label, const std::string& j
   return preparation;
 }
 
+/// The preparation of a file, and the one that is wanted.
+struct Preparations {
+  bool differ = false;
+  bool by_name = false;  // whether the file's features are found by their names
+  store::Preparation of_file;
+  store::Preparation of_run;
+};
+
+/// @throws UserError if samples that were prepared so cannot be brought to the wanted preparation
+Preparations preparations_of(const std::string& label, const store::Dataset& file, const SampleNeeds& needs) {
+  Preparations how{.differ = file.preparation() != needs.data.preparation,
+                   .of_file = preparation_in(label, file.preparation(), file),
+                   .of_run = preparation_in(label, needs.data.preparation, file)};
+  if (how.of_file.signal != how.of_run.signal) {
+    throw UserError(label + ": was not prepared as " + needs.owner +
+                    "'s data: give the sounds or the recordings themselves by --data");
+  }
+  how.by_name = how.differ && !how.of_file.features.empty() && !how.of_run.features.empty();
+  if (how.differ && !how.by_name && !(leaves_values(how.of_file) && leaves_values(how.of_run)))
+    throw UserError(label + ": was not prepared as " + needs.owner +
+                    "'s data: give the table or the arrays by --data");
+  return how;
+}
+
 /// Returns for each feature of the run its place in a data set of another table, which was prepared alike.
 std::vector<std::size_t> places_of_features(const std::string& label, const store::Preparation& file,
-                                            const store::Preparation& run) {
+                                            const store::Preparation& run, const std::string& owner) {
   std::vector<std::size_t> places;
   for (const store::SampleFeature& feature : run.features) {
     const auto found = std::ranges::find(file.features, feature);
     if (found == file.features.end()) {
-      throw UserError(label + ": was not prepared as the run's data: it has no feature `" + feature.name() +
-                      "` that is made alike: give the table itself by --data");
+      throw UserError(label + ": was not prepared as " + owner + "'s data: it has no feature `" +
+                      feature.name() + "` that is made alike: give the table itself by --data");
     }
     places.push_back(static_cast<std::size_t>(found - file.features.begin()));
   }
@@ -220,7 +247,7 @@ std::vector<Value> in_order(std::span<const Value> values, const std::vector<std
 /// @throws UserError for a number without a logarithm, where the run has learned logarithms
 std::vector<float> rescaled(const std::string& label, std::span<const float> numbers,
                             const std::vector<store::TargetColumn>& file,
-                            const std::vector<store::TargetColumn>& run) {
+                            const std::vector<store::TargetColumn>& run, const std::string& owner) {
   std::vector<float> scaled(numbers.begin(), numbers.end());
   const store::TargetColumn unscaled;
   for (std::size_t i = 0; i < scaled.size(); ++i) {
@@ -232,24 +259,71 @@ std::vector<float> rescaled(const std::string& label, std::span<const float> num
     if (std::isfinite(scaled[i]) || !std::isfinite(number)) continue;
     throw UserError(label + ": the target of sample " +
                     std::to_string(i / std::max<std::size_t>(run.size(), 1)) + " is " +
-                    objective::number_text(number) +
-                    ", which has no logarithm, and the run has learned those of its targets (" +
-                    std::string(to_text(to.transform)) + ")");
+                    objective::number_text(number) + ", which has no logarithm, and " + owner +
+                    " has learned those of its targets (" + std::string(to_text(to.transform)) + ")");
   }
   return scaled;
 }
 
+/// Returns needs with the facts of a data set in place of those that nobody has stated.
+SampleNeeds completed(SampleNeeds needs, const store::Dataset& dataset) {
+  DataOptions& data = needs.data;
+  if (!data.value_scale) data.value_scale = dataset.value_scale();
+  if (!data.class_names.empty()) return needs;
+  data.targets = dataset.train().target_kind();
+  data.class_names = dataset.class_names();
+  data.preparation = dataset.preparation();
+  return needs;
+}
+
+/// Opens the data set that is named, or makes one of what is named.
+/// @throws UserError for a source of which it is not known how to prepare it
+std::shared_ptr<const store::Dataset> open_source(const SampleNeeds& needs, const DataChoice& choice,
+                                                  bool has_targets, SourceRows* rows) {
+  const std::string label = choice.sources.front().string();
+  if (is_dataset(choice.sources)) {
+    if (!choice.options.empty()) throw UserError("--with: " + label + " is a prepared data set");
+    return store::Dataset::open(choice.sources.front(), true);
+  }
+  if (needs.data.class_names.empty() || !needs.data.value_scale) {
+    throw UserError(label + ": expected a prepared data set (skyline prep), as " + needs.owner +
+                    " does not say how its samples are prepared");
+  }
+  return prepare(needs.data, choice, has_targets, rows);
+}
+
+/// Reads the targets of samples into `dataset`, as those of the model's own data are.
+void take_targets(const std::string& label, const SampleNeeds& needs, const store::Dataset& file,
+                  const SampleView& samples, const Preparations& how, LikeTheRuns& dataset) {
+  const DataOptions& run = needs.data;
+  if (samples.target_kind() != run.targets.value_or(TargetKind::kClasses)) {
+    throw UserError(label + ": its targets are " + std::string(to_text(samples.target_kind())) + ", " +
+                    needs.owner + "'s are " + std::string(to_text(*run.targets)));
+  }
+  if (samples.target_kind() == TargetKind::kClasses) {
+    dataset.set_targets(renumbered(label, file, samples, needs));
+  } else if (file.class_names().size() != run.class_names.size()) {
+    throw UserError(label + ": has " + to_text(samples.target_kind(), file.class_names().size()) + ", " +
+                    needs.owner + " " + to_text(samples.target_kind(), run.class_names.size()));
+  } else if (how.differ) {
+    if (how.by_name && file.class_names() != run.class_names)
+      throw UserError(label + ": its targets are not those of " + needs.owner +
+                      ": give the table itself by --data");
+    if (samples.target_kind() == TargetKind::kNumbers) {
+      dataset.set_targets({.targets = rescaled(label, std::get<2>(samples.targets), how.of_file.targets,
+                                               how.of_run.targets, needs.owner)});
+    }
+  }
+}
+
 }  // namespace
 
-std::shared_ptr<const store::Dataset> open_model_data(const ModelSource& source, const DataChoice& choice,
+std::shared_ptr<const store::Dataset> open_model_data(const SampleNeeds& stated, const DataChoice& choice,
                                                       bool has_targets, SourceRows* rows) {
-  const DataOptions& run = source.data;
   const std::string label = choice.sources.front().string();
-  const bool is_prepared = is_dataset(choice.sources);
-  if (is_prepared && !choice.options.empty()) throw UserError("--with: " + label + " is a prepared data set");
-  auto file = is_prepared ? store::Dataset::open(choice.sources.front(), true)
-                          : prepare(source, choice, has_targets, rows);
-  check_samples(label, *file, run);
+  const auto file = open_source(stated, choice, has_targets, rows);
+  const SampleNeeds needs = completed(stated, *file);
+  check_samples(label, *file, needs);
   store::Part part = chosen_part(*file, choice);
   const SampleView samples = samples_of(*file, part);
   if (rows != nullptr) {
@@ -259,43 +333,17 @@ std::shared_ptr<const store::Dataset> open_model_data(const ModelSource& source,
   }
   if (samples.count == 0 && (rows == nullptr || rows->rows.empty()))
     throw UserError(label + ": no samples" + (choice.part.empty() ? "" : " in this part"));
-  const auto dataset = std::make_shared<LikeTheRuns>(file, samples, run);
-  const bool differ = file->preparation() != run.preparation;
-  const store::Preparation of_file = preparation_in(label, file->preparation(), *file);
-  const store::Preparation of_run = preparation_in(label, run.preparation, *file);
-  if (of_file.signal != of_run.signal) {
-    throw UserError(
-        label +
-        ": was not prepared as the run's data: give the sounds or the recordings themselves by --data");
-  }
-  const bool by_name = differ && !of_file.features.empty() && !of_run.features.empty();
-  if (differ && !by_name && !(leaves_values(of_file) && leaves_values(of_run)))
-    throw UserError(label + ": was not prepared as the run's data: give the table or the arrays by --data");
-  if (by_name) {
-    const auto places = places_of_features(label, of_file, of_run);
+  const auto dataset = std::make_shared<LikeTheRuns>(file, samples, needs.data);
+  const Preparations how = preparations_of(label, *file, needs);
+  if (how.by_name) {
+    const auto places = places_of_features(label, how.of_file, how.of_run, needs.owner);
     dataset->set_values(std::visit(
         [&](auto values) { return store::Samples{.values = in_order(values, places)}; }, samples.values));
   }
-  if (!has_targets) {
-    dataset->set_targets(no_targets(samples.count, run));
-    return dataset;
-  }
-  if (samples.target_kind() != run.targets.value_or(TargetKind::kClasses)) {
-    throw UserError(label + ": its targets are " + std::string(to_text(samples.target_kind())) +
-                    ", the run's are " + std::string(to_text(*run.targets)));
-  }
-  if (samples.target_kind() == TargetKind::kClasses) {
-    dataset->set_targets(renumbered(label, *file, samples, run));
-  } else if (file->class_names().size() != run.class_names.size()) {
-    throw UserError(label + ": has " + to_text(samples.target_kind(), file->class_names().size()) +
-                    ", the run " + to_text(samples.target_kind(), run.class_names.size()));
-  } else if (differ) {
-    if (by_name && file->class_names() != run.class_names)
-      throw UserError(label + ": its targets are not those of the run: give the table itself by --data");
-    if (samples.target_kind() == TargetKind::kNumbers) {
-      dataset->set_targets(
-          {.targets = rescaled(label, std::get<2>(samples.targets), of_file.targets, of_run.targets)});
-    }
+  if (has_targets) {
+    take_targets(label, needs, *file, samples, how, *dataset);
+  } else {
+    dataset->set_targets(no_targets(samples.count, needs.data));
   }
   return dataset;
 }
