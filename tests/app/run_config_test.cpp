@@ -357,6 +357,29 @@ TEST_F(RunConfigTest, TheWindowOfSkylineIsEightUnlessItIsStated) {
   }
 }
 
+TEST_F(RunConfigTest, MeasuresInt8WhereFullTrainingsOrAnAimAskForIt) {
+  const auto int8_metrics = [&](std::vector<std::string> settings) {
+    const RunConfig config = with(settings);
+    expect_resolves_to_itself(config);
+    std::vector<std::string> found;
+    for (const trial::Metric& metric : config.metrics) {
+      const bool is_full = metric.when == trial::Metric::When::kFullTraining;
+      if (metric.name.starts_with("int8_")) found.push_back(metric.name + (is_full ? ", full" : ""));
+    }
+    return found;
+  };
+  const std::vector<std::string> full = {"int8_validation_accuracy, full", "int8_test_accuracy, full"};
+  const std::string aims = "objectives=[{maximize: validation_accuracy}, {minimize: int8_weight_bytes}]";
+  EXPECT_THAT(int8_metrics({}), ::testing::IsEmpty());
+  EXPECT_EQ(with({}).resolved.at("training").find("int8"), nullptr);
+  EXPECT_EQ(int8_metrics({"final={epochs: 1, int8: true}"}), full);
+  EXPECT_EQ(int8_metrics({"final={epochs: 1}", aims}), full);
+  EXPECT_EQ(int8_metrics({"final={epochs: 1}", "constraints=[{int8_weight_bytes: [0, 9000]}]"}), full);
+  EXPECT_THAT(int8_metrics({"final={epochs: 1, int8: false}", aims}), ::testing::IsEmpty());
+  EXPECT_THAT(int8_metrics({"final={epochs: 1, int8: true}", "training.int8=true"}),
+              ::testing::ElementsAre("int8_validation_accuracy", "int8_test_accuracy, full"));
+}
+
 TEST_F(RunConfigTest, HowTheOptimizersStateIsSpreadIsNoPartOfARun) {
   expect_same_run(with({"training.group.members=2"}),
                   with({"training.group.members=2", "training.group.sharding=gradients"}));

@@ -21,7 +21,7 @@ namespace {
 using space::Int8Op;
 
 /// Bytes of tensors that may be held while biases are corrected. Larger networks take fewer samples.
-constexpr std::int64_t kMostHeld = std::int64_t{512} << 20;
+constexpr std::int64_t kMostHeld = std::int64_t{128} << 20;
 
 /// Returns which tensors stay float32: the output, and what it is a view of, if nothing else reads that.
 std::vector<bool> float_tensors(const space::Int8View& view, bool float_output) {

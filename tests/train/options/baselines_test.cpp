@@ -81,6 +81,18 @@ TEST(Baselines, HaveTheAccuracyOfTheCommonestClassAndTheSamplesThatDecideIt) {
   EXPECT_EQ(found[2].constant, 2 / 3.0);
 }
 
+TEST(Baselines, AreTheSameForMetricsInInt8) {
+  const TargetsAlone data(Classes{0, 1, 2, 2}, Classes{2, 0, 2}, {"a", "b", "c"});
+  TrainingOptions options = with_metrics({{"accuracy"}});
+  options.int8 = Int8Trials::kFinal;
+  const auto found = baselines_of(options, data, {.train = {2, 3}, .validation = {0, 1}});
+  ASSERT_EQ(found.size(), 4U);
+  EXPECT_EQ(found[2].metric, "int8_validation_accuracy");
+  EXPECT_EQ(found[2].samples, 2U);
+  EXPECT_EQ(found[3].metric, "int8_test_accuracy");
+  EXPECT_EQ(found[3].constant, found[1].constant);
+}
+
 TEST(Baselines, OfNumbersHaveTheErrorOfTheirMean) {
   const TargetsAlone data(std::vector<float>{1, 3, 0, 4}, std::vector<float>{2, 4}, {"y"});
   const auto found =
@@ -114,6 +126,15 @@ TEST(Doubts, AdviseWhereClassesAreUneven) {
   EXPECT_THAT(warnings(with_metrics({{"macro_f1"}, {"accuracy"}})), IsEmpty());
   split.train.erase(split.train.begin(), split.train.begin() + 11);
   EXPECT_THAT(warnings(with_metrics({{"accuracy"}})), IsEmpty());
+}
+
+TEST(Doubts, SayThatFewSamplesTellLittleOfANetworksValues) {
+  const TargetsAlone data(Classes{0, 1}, Classes{0}, {"a", "b"});
+  TrainingOptions options = with_metrics({{"accuracy"}});
+  options.int8 = Int8Trials::kAll;
+  const auto told = find_warnings(options, data, {.train = {0, 1}, .validation = {}}, {});
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_THAT(told.front(), HasSubstr("training.int8: 2 samples to train on are few"));
 }
 
 TEST(Doubts, SayThatBfloat16SavesNoTimeWithoutItsInstructions) {
