@@ -2,6 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
+#include "space/quantized/int8_cost.hpp"
 #include "space/quantized/int8_network.hpp"
 #include "store/publish/publish.hpp"
 #include "train/quantized/int8_forward.hpp"
@@ -33,6 +34,7 @@ void write_int8(const std::filesystem::path& folder, const std::string& name, co
       forward.run(images).mul(at::tensor(model.output_factor)).add(at::tensor(model.output_offset));
   publish(".normalized", bytes_of(images.contiguous(at::MemoryFormat::Contiguous)));
   publish(".int8_outputs", bytes_of(outputs));
+  publish(".peak", std::to_string(space::int8_peak_activation_bytes(int8.view, model.network)));
   publish(".int8.onnx", onnx_int8_bytes(model, int8));
   try {
     publish(".tflite", tflite_bytes(model, int8));
