@@ -74,6 +74,8 @@ class Init(RunsCase):
                 self.assertGreaterEqual(int(count.group(1)), 10**6, said)
         self.init(self.arrays((3, 16, 16)), "--preset", "images-mobile")
         self.assertIn("inverted", self.text())
+        self.init(self.arrays((1, 10, 12)), "--preset", "sound")
+        self.assertIn("depthwise_conv2d", self.text())
 
     def test_the_list_has_a_line_for_each_file(self):
         self.assertEqual(sorted(re.findall(r"^([a-z-]*[a-z]) +\S", self.skyline("init", "--list").stdout, re.M)[1:]), PRESETS)
