@@ -74,6 +74,8 @@ class Init(RunsCase):
                 self.assertGreaterEqual(int(count.group(1)), 10**6, said)
         self.init(self.arrays((3, 16, 16)), "--preset", "images-mobile")
         self.assertIn("inverted", self.text())
+        self.init(self.arrays((1, 10, 12)), "--preset", "sound")
+        self.assertIn("depthwise_conv2d", self.text())
 
     def test_the_list_has_a_line_for_each_file_and_for_each_board_of_the_page(self):
         of_presets, of_boards = self.skyline("init", "--list").stdout.split("\n\n")

@@ -1,5 +1,6 @@
 """Long recordings become windows, which stay in one part by recording, and new ones become windows of a run."""
 
+import random
 import unittest
 
 import numpy as np
@@ -140,6 +141,22 @@ class Parts(RecordingsCase):
         for day in range(4):
             self.put(f"day{day}.csv", csv(["sit"] * 20))
         self.refuse("`activity`: expected at least 2 classes of windows, got `sit` alone")
+
+    def test_mutated_tables_are_read_or_refused_in_one_line(self):
+        draw = random.Random(5)
+        contents = [csv(["sit"] * 12 + ["walk"] * 12, seed=day).encode() for day in range(2)]
+        refused = 0
+        for _ in range(200):
+            content = bytearray(draw.choice(contents))
+            for _ in range(draw.randint(1, 3)):
+                place = draw.randrange(len(content))
+                content[place:place + draw.randint(0, 3)] = bytes(draw.choice(b",\n\"-.e9 x\xff\0") for _ in range(draw.randint(0, 2)))
+            self.put("day.csv", bytes(content))
+            said = self.prep("recordings", self.week, "--length=4", "--test=0")
+            self.assertIn(said.code, (0, 2))
+            self.assertEqual("\n" in said.error, False, said.error)
+            refused += said.code == 2
+        self.assertTrue(20 < refused < 180, refused)
 
     def test_dates_are_times_too(self):
         for day in range(3):

@@ -1,10 +1,13 @@
 """Folders of sounds become data sets and new samples of a run, and what is left out or changed is told."""
 
+import sys
 import unittest
+import unittest.mock
 
 import numpy as np
 from sound_case import SoundsCase, chunk, form, noise, riff, tone, wav
 
+from skyline.prep import sound_kinds
 from skyline.prep.errors import PrepError
 from skyline.prep.sound_preparation import SoundPreparation
 
@@ -98,6 +101,17 @@ class Folders(SoundsCase):
                          [f"check: 1 sound without any sound, e.g. `{self.sounds}/low/quiet.wav`"])
         self.assertEqual(len(said.array("train/values")) + len(said.array("test/values")), 13)
         self.refuse(f"{self.sounds}: more than 1 file cannot be read as sounds (--skip=N allows N)", "--skip", 1)
+
+    def test_kinds_that_need_the_package_are_counted_with_what_to_install(self):
+        self.words(2)
+        self.put("low/a.flac", b"fLaC" + bytes(60))
+        self.put("low/b.m4a", b"\0\0\0 ftypM4A " + bytes(60))
+        with unittest.mock.patch.dict(sys.modules, {"soundfile": None}):
+            sound_kinds.has_soundfile.cache_clear()
+            self.addCleanup(sound_kinds.has_soundfile.cache_clear)
+            said = self.made("--test", 0)
+        self.assertIn(f"check: {self.sounds}: sounds of these kinds are left out, since they are not read: 1 FLAC, 1 M4A; {sys.executable} -m pip "
+                      "install 'soundfile'", said.lines)
 
     def test_a_folder_without_sounds_says_so(self):
         self.put("a/1.txt", b"text")

@@ -4,6 +4,7 @@ import contextlib
 import io
 import pathlib
 import unittest
+import wave
 
 from package_case import PackageCase
 
@@ -86,6 +87,24 @@ class Prepared(PackageCase):
         self.assertEqual(file["train/values"].shape, (10, 3, 16, 16))
         self.assertEqual(sorted(file["train/values"][:, 1, 0, 0]), [0, 0, 1, 1, 2, 2, 3, 3, 4, 4])
         self.assertEqual(sorted(pathlib.Path("photos").rglob("*")), before)
+
+    def test_a_folder_may_hold_sounds_or_recordings(self):
+        random = numpy.random.default_rng(5)
+        for number in range(10):
+            path = pathlib.Path("words", "ab"[number % 2], f"{number}.wav")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with wave.open(str(path), "wb") as file:
+                file.setparams((1, 2, 8000, 0, "NONE", ""))
+                file.writeframes(random.integers(-9000, 9000, 800).astype("<i2").tobytes())
+        shown, file = self.prepare("words", bands=20)
+        self.assertEqual(file["train/values"].shape, (8, 1, 20, 4))
+        self.assertIn("20 % of every class are the test set, drawn with seed 1", shown)
+        pathlib.Path("days").mkdir()
+        for day in range(3):
+            pandas.DataFrame({"x": random.normal(size=40), "label": ["up", "down"] * 20}).to_csv(f"days/{day}.csv", index=False)
+        shown, file = self.prepare("days", length=5, step=5)
+        self.assertEqual(file["train/values"].shape, (16, 1, 1, 5))
+        self.assertIn("24 windows of 5 rows, one each 5 rows (length, step)", shown)
 
     def test_images_of_the_user_are_only_read(self):
         for name in ("red", "blue"):

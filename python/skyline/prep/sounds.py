@@ -1,8 +1,9 @@
-"""The kind `sounds`: recordings in one folder per class, or with a table of labels, as spectrograms or as they are."""
+"""The kind `sounds`: files in one folder per class, or with a table of labels, as spectrograms or as they are."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -146,7 +147,7 @@ class _Import(MediaImport):
         if several:
             self._writer.note(f"{several} of {counted(total, 'sound')} have several channels: their mean is taken")
 
-    def _samples(self, part: int, made: SoundPreparation):
+    def _samples(self, part: int, made: SoundPreparation) -> Iterator[tuple[list[MediaFile], np.ndarray]]:
         """Yields the samples [n, channels, height, width] of some sounds of a part at a time."""
         def read(path: str) -> tuple[np.ndarray, bool]:
             samples = read_sound(path, made.rate, made.length)
