@@ -37,7 +37,7 @@ endif()
 install(PROGRAMS aml/run DESTINATION share/skyline/aml COMPONENT skyline)
 install(FILES aml/mirror.py aml/run_look.py DESTINATION share/skyline/aml COMPONENT skyline)
 install(PROGRAMS slurm/submit slurm/search.sbatch DESTINATION share/skyline/slurm COMPONENT skyline)
-install(DIRECTORY configs DESTINATION share/skyline COMPONENT skyline)
+install(DIRECTORY configs DESTINATION share/skyline COMPONENT skyline PATTERN "__pycache__" EXCLUDE)
 install(FILES data/digits.csv.gz data/digits.h5 data/nasbench201_cifar10.csv.gz data/mnist_cnn.csv DESTINATION share/skyline/data COMPONENT skyline)
 install(FILES python/pyproject.toml DESTINATION share/skyline/python COMPONENT skyline)
 install(DIRECTORY python/skyline DESTINATION share/skyline/python COMPONENT skyline

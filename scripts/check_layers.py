@@ -86,7 +86,7 @@ FACES = {
                "loop/front_training", "loop/search_loop", "loop/trial_maker", "work/engine_options"],
     "report": ["compare/comparison", "files/answers", "files/search_state_csv", "files/trace_json", "files/trial_results", "files/trials_json",
                "html/html_report", "report", "results/result_files", "text/account_table", "text/front_table",
-               "text/progress", "text/run_origin", "text/status_file", "text/status_text", "text/text_table", "tracking/tracking", "tracking/trial_events"],
+               "text/progress", "text/run_origin", "text/status_file", "text/status_text", "text/text_table", "tracking/tracking"],
 }
 
 # What works in a run folder opens, looks at and changes its files by `store` alone, which is patient and watched: a file

@@ -1,7 +1,7 @@
 #include "skyline/core/error.hpp"
 
 #include "app/doctor/doctor_checks.hpp"
-#include "machine/fake_system.hpp"
+#include "support/fake_system.hpp"
 #include "support/mpi_test.hpp"
 
 #include <memory>

@@ -1,5 +1,5 @@
 #include "app/doctor/doctor_checks.hpp"
-#include "machine/fake_system.hpp"
+#include "support/fake_system.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

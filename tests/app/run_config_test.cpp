@@ -7,8 +7,8 @@
 #include "app/config/new_run_check.hpp"
 #include "core/config/config_errors.hpp"
 #include "core/config/config_text.hpp"
-#include "store/fixtures/written_dataset.hpp"
 #include "store/publish/publish.hpp"
+#include "support/written_dataset.hpp"
 
 #include <algorithm>
 #include <cstdlib>

@@ -2,7 +2,7 @@
 // `trade_off` around a plane, where most points are on the front.
 #include "skyline/search/pareto.hpp"
 
-#include "search/random_points.hpp"
+#include "support/random_points.hpp"
 
 #include <benchmark/benchmark.h>
 

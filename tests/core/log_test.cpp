@@ -5,8 +5,8 @@
 #include "core/log_background.hpp"
 #include "core/log_sink.hpp"
 #include "core/system/may_block.hpp"
-#include "store/fixtures/file_size_limit.hpp"
-#include "store/fixtures/scratch_folder.hpp"
+#include "support/file_size_limit.hpp"
+#include "support/scratch_folder.hpp"
 #include "support/user_error_of.hpp"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 #include "evaluate/job_ranks.hpp"
 
 #include "evaluate/command/measurement_semaphore.hpp"
-#include "store/fixtures/scratch_folder.hpp"
 #include "support/mpi_test.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <cstdlib>
 

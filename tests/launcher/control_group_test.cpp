@@ -1,7 +1,7 @@
 #include "launcher/control_group.hpp"
 
 #include "launcher/system_text.hpp"
-#include "machine/fake_system.hpp"
+#include "support/fake_system.hpp"
 
 #include <cerrno>
 #include <cstring>

@@ -1,6 +1,6 @@
 #include "machine/fabric.hpp"
 
-#include "machine/fake_system.hpp"
+#include "support/fake_system.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 #include "machine/nccl_settings.hpp"
 
-#include "machine/fake_system.hpp"
+#include "support/fake_system.hpp"
 
 #include <array>
 #include <cstdlib>

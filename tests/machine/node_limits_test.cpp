@@ -1,6 +1,6 @@
 #include "core/system/control_groups.hpp"
-#include "machine/fake_system.hpp"
 #include "machine/node.hpp"
+#include "support/fake_system.hpp"
 
 #include <string>
 

@@ -1,7 +1,7 @@
 #include "machine/pci.hpp"
 
-#include "machine/fake_system.hpp"
 #include "machine/system_file.hpp"
+#include "support/fake_system.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

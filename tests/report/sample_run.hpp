@@ -1,7 +1,7 @@
 #pragma once
 
 #include "report/report.hpp"
-#include "store/fixtures/scratch_folder.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <filesystem>
 #include <map>

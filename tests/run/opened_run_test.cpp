@@ -5,9 +5,9 @@
 #include "skyline/space/layer_kind.hpp"
 
 #include "core/config/config_text.hpp"
-#include "store/fixtures/scratch_folder.hpp"
 #include "store/publish/publish.hpp"
 #include "support/sample_metrics.hpp"
+#include "support/scratch_folder.hpp"
 #include "support/user_error_of.hpp"
 
 #include <memory>

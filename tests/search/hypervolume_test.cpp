@@ -1,7 +1,7 @@
 #include "skyline/core/error.hpp"
 #include "skyline/search/pareto.hpp"
 
-#include "search/random_points.hpp"
+#include "support/random_points.hpp"
 
 #include <limits>
 

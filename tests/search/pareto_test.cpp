@@ -2,7 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
-#include "search/random_points.hpp"
+#include "support/random_points.hpp"
 
 #include <algorithm>
 #include <cstddef>

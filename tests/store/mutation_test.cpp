@@ -8,8 +8,8 @@
 #include "store/fixtures/sample_dataset.hpp"
 #include "store/fixtures/sample_run.hpp"
 #include "store/fixtures/sample_weights.hpp"
-#include "store/fixtures/scratch_folder.hpp"
 #include "store/publish/publish.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <algorithm>
 #include <cstdlib>

@@ -6,7 +6,7 @@
 #include "app/commands/command_options.hpp"
 #include "app/commands/commands.hpp"
 #include "app/commands/output_file.hpp"
-#include "app/commands/preparation.hpp"
+#include "app/commands/prep_command.hpp"
 #include "app/commands/time_estimate.hpp"
 #include "app/config/boards.hpp"
 #include "app/config/presets.hpp"

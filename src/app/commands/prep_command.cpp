@@ -1,13 +1,17 @@
+#include "app/commands/prep_command.hpp"
+
 #include "skyline/core/error.hpp"
 
 #include "app/commands/commands.hpp"
-#include "app/commands/preparation.hpp"
+#include "app/commands/output_file.hpp"
 #include "core/system/process.hpp"
+#include "store/publish/publish.hpp"
 
 #include <cstddef>
 #include <iostream>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace skyline::app {
@@ -67,7 +71,24 @@ class PrepWords {
   bool behind_ = false;  // whether `--` came
 };
 
+/// Finds problems with the output now, rather than after everything has been read.
+void check_out(const PrepArguments& arguments) {
+  const std::filesystem::path& out = arguments.out;
+  std::error_code ignored;  // a missing file has no problem
+  if (!out.has_filename() || std::filesystem::is_directory(out, ignored))
+    throw UserError(out.string() + ": a folder, expected the name of a file, e.g. " +
+                    (out / "set.h5").string());
+  check_output(out, arguments.force, {arguments.source.words.begin(), arguments.source.words.end()});
+}
+
 }  // namespace
+
+void prepare(const PrepArguments& arguments) {
+  check_out(arguments);
+  if (arguments.out.has_parent_path()) make_output_folder(arguments.out.parent_path());
+  store::remove_temporaries_of(arguments.out);
+  for (const std::string& line : make_dataset(arguments.source, arguments.out)) std::cout << line << '\n';
+}
 
 RunCommand prep_command(CLI::App& command) {
   command.set_help_flag();

@@ -12,7 +12,7 @@
 #include "report/compare/comparison.hpp"
 #include "report/files/trace_json.hpp"
 #include "report/html/html_report.hpp"
-#include "report/tracking/trial_events.hpp"
+#include "report/tracking/tracking.hpp"
 #include "run/opened_run.hpp"
 #include "store/publish/publish.hpp"
 #include "store/run_folder/run_folder.hpp"

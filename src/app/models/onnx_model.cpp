@@ -14,6 +14,7 @@
 #include <cstring>
 #include <span>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <variant>
 
@@ -30,6 +31,16 @@ PrepCall infer_call(const fs::path& file, std::vector<std::string> words) {
   call.arguments.emplace_back("--");
   call.arguments.push_back(file.string());
   return call;
+}
+
+/// @throws UserError if the disk has no room for so many bytes
+void check_room(const fs::path& folder, std::size_t bytes) {
+  std::error_code unknown;
+  const fs::space_info disk = fs::space(folder, unknown);
+  if (unknown || disk.available >= bytes) return;
+  throw UserError(folder.parent_path().string() + ": the samples need " + std::to_string(bytes) +
+                  " bytes there, and " + std::to_string(disk.available) +
+                  " are free: name another folder by TMPDIR");
 }
 
 /// Returns the values of all samples as they are stored.
@@ -74,7 +85,9 @@ std::vector<float> OnnxModel::outputs_for(const store::Dataset& samples, bool un
   const fs::path values = folder.path() / "samples";
   const fs::path written = folder.path() / "outputs";
   const std::size_t each = samples.class_names().size();
-  store::write_scratch_file(values, bytes_of(samples.test()));
+  const std::string_view bytes_of_samples = bytes_of(samples.test());
+  check_room(folder.path(), bytes_of_samples.size());
+  store::write_scratch_file(values, bytes_of_samples);
   std::vector<std::string> words{"--samples=" + values.string(), "--outputs=" + written.string(),
                                  "--each=" + std::to_string(each)};
   if (samples.test().has_pixels()) words.emplace_back("--pixels");

@@ -11,6 +11,11 @@
 
 namespace skyline::search {
 
+/// Returns what a model is fitted to for these values, of which the greatest is the best: half the normal
+/// quantile of a value's rank, half its distance from the mean in deviations, at most 2 either way; the mean
+/// of all is 0. Equal values have equal targets, and a greater value has a greater one.
+Eigen::VectorXd surrogate_targets(const Eigen::VectorXd& values);
+
 /// What a trial says about a number that a model learns.
 struct RungResult {
   std::optional<double> value;  // no value if it failed; infinite ones count as 1e100

@@ -1,8 +1,8 @@
 // What becomes of kept states: with failed trials, lost files and killed jobs.
 #include "comm/environment.hpp"
 #include "engine/fixtures/rungs.hpp"
-#include "store/fixtures/child_process.hpp"
 #include "store/weights/checkpoint.hpp"
+#include "support/child_process.hpp"
 
 #include <chrono>
 #include <csignal>

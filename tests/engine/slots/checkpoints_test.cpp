@@ -2,7 +2,7 @@
 
 #include "engine/fixtures/engine_rig.hpp"
 #include "engine/slots/result_keeper.hpp"
-#include "store/fixtures/short_patience.hpp"
+#include "support/short_patience.hpp"
 
 #include <atomic>
 #include <chrono>

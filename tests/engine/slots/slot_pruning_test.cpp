@@ -1,7 +1,7 @@
 #include "engine/slots/slot_pruning.hpp"
 
 #include "engine/fixtures/engine_rig.hpp"
-#include "store/fixtures/scratch_folder.hpp"
+#include "support/scratch_folder.hpp"
 #include "support/yaml_config.hpp"
 
 #include <cmath>

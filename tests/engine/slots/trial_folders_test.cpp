@@ -3,8 +3,8 @@
 #include "engine/fixtures/engine_rig.hpp"
 #include "engine/loop/trial_maker.hpp"
 #include "engine/weights/weights_keeper.hpp"
-#include "store/fixtures/scratch_folder.hpp"
-#include "store/fixtures/short_patience.hpp"
+#include "support/scratch_folder.hpp"
+#include "support/short_patience.hpp"
 #include "support/user_error_of.hpp"
 
 #include <atomic>

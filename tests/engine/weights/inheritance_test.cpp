@@ -3,8 +3,8 @@
 #include "engine/loop/trial_maker.hpp"
 #include "engine/weights/weights_keeper.hpp"
 #include "space/network/network_alignment.hpp"
-#include "store/fixtures/short_patience.hpp"
 #include "store/weights/weights.hpp"
+#include "support/short_patience.hpp"
 #include "support/user_error_of.hpp"
 
 #include <chrono>

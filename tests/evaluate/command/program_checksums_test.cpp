@@ -2,7 +2,7 @@
 
 #include "core/config/config_text.hpp"
 #include "core/text/hash.hpp"
-#include "store/fixtures/scratch_folder.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <filesystem>
 #include <fstream>

@@ -1,8 +1,8 @@
 #include "evaluate/command/storage_fault.hpp"
 
 #include "evaluate/process/log_tail.hpp"
-#include "store/fixtures/scratch_folder.hpp"
 #include "store/publish/folder_check.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <algorithm>
 #include <cerrno>

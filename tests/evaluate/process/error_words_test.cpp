@@ -1,7 +1,7 @@
 #include "evaluate/process/error_words.hpp"
 
 #include "evaluate/process/log_tail.hpp"
-#include "store/fixtures/scratch_folder.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <fstream>
 #include <string>

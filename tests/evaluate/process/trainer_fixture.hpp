@@ -3,7 +3,7 @@
 #include "core/system/process.hpp"
 #include "evaluate/process/report_reader.hpp"
 #include "evaluate/process/trainer_process.hpp"
-#include "store/fixtures/scratch_folder.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <chrono>
 #include <cstdlib>

@@ -1,6 +1,6 @@
 #include "evaluate/table/benchmark_rows.hpp"
 
-#include "store/fixtures/scratch_folder.hpp"
+#include "support/scratch_folder.hpp"
 #include "support/user_error_of.hpp"
 #include "support/yaml_config.hpp"
 

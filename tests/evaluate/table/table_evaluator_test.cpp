@@ -3,8 +3,8 @@
 #include "skyline/core/error.hpp"
 
 #include "evaluate/recording_context.hpp"
-#include "store/fixtures/gzip_text.hpp"
-#include "store/fixtures/scratch_folder.hpp"
+#include "support/gzip_text.hpp"
+#include "support/scratch_folder.hpp"
 #include "support/user_error_of.hpp"
 #include "support/yaml_config.hpp"
 

@@ -3,9 +3,9 @@
 #include "skyline/core/error.hpp"
 #include "skyline/search/pareto.hpp"
 
-#include "search/random_points.hpp"
 #include "search/surrogate/normal.hpp"
 #include "search/surrogate/reference_values.hpp"
+#include "support/random_points.hpp"
 
 #include <algorithm>
 #include <cmath>

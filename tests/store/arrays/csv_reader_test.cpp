@@ -1,7 +1,7 @@
 #include "store/arrays/csv_reader.hpp"
 
-#include "store/fixtures/gzip_text.hpp"
-#include "store/fixtures/scratch_folder.hpp"
+#include "support/gzip_text.hpp"
+#include "support/scratch_folder.hpp"
 #include "support/user_error_of.hpp"
 
 #include <cstddef>

@@ -1,12 +1,12 @@
 #include "skyline/store/dataset.hpp"
 
 #include "store/fixtures/sample_dataset.hpp"
-#include "store/fixtures/scratch_folder.hpp"
 #include "store/hdf5/hdf5_image.hpp"
 #include "store/hdf5/sealed_file.hpp"
 #include "store/publish/publish.hpp"
 #include "store/publish/temporary_file.hpp"
 #include "store/weights/weights.hpp"
+#include "support/scratch_folder.hpp"
 #include "support/user_error_of.hpp"
 
 #include <algorithm>

@@ -2,11 +2,11 @@
 
 #include "store/arrays/preparation.hpp"
 #include "store/fixtures/sample_dataset.hpp"
-#include "store/fixtures/scratch_folder.hpp"
-#include "store/fixtures/written_dataset.hpp"
 #include "store/hdf5/sealed_file.hpp"
 #include "store/publish/publish.hpp"
+#include "support/scratch_folder.hpp"
 #include "support/user_error_of.hpp"
+#include "support/written_dataset.hpp"
 
 #include <cstdint>
 #include <filesystem>

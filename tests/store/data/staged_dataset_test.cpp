@@ -2,11 +2,11 @@
 
 #include "skyline/store/dataset.hpp"
 
-#include "store/fixtures/child_process.hpp"
 #include "store/fixtures/faulty_calls.hpp"
 #include "store/fixtures/sample_dataset.hpp"
-#include "store/fixtures/scratch_folder.hpp"
 #include "store/publish/publish.hpp"
+#include "support/child_process.hpp"
+#include "support/scratch_folder.hpp"
 #include "support/user_error_of.hpp"
 
 #include <cerrno>

@@ -2,7 +2,7 @@
 #include "skyline/store/dataset.hpp"
 
 #include "store/fixtures/sample_dataset.hpp"
-#include "store/fixtures/scratch_folder.hpp"
+#include "support/scratch_folder.hpp"
 #include "support/user_error_of.hpp"
 
 #include <algorithm>

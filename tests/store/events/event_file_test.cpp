@@ -1,7 +1,7 @@
 #include "store/events/event_file.hpp"
 
-#include "store/fixtures/scratch_folder.hpp"
 #include "store/publish/publish.hpp"
+#include "support/scratch_folder.hpp"
 #include "support/user_error_of.hpp"
 
 #include <gmock/gmock.h>

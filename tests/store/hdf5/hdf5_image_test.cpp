@@ -1,10 +1,10 @@
 #include "store/hdf5/hdf5_image.hpp"
 
 #include "store/data/mapped_file.hpp"
-#include "store/fixtures/scratch_folder.hpp"
 #include "store/hdf5/hdf5_reader.hpp"
 #include "store/publish/publish.hpp"
 #include "store/publish/temporary_file.hpp"
+#include "support/scratch_folder.hpp"
 #include "support/user_error_of.hpp"
 
 #include <thread>

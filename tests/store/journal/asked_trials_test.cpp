@@ -1,9 +1,9 @@
 #include "store/journal/asked_trials.hpp"
 
 #include "store/fixtures/sample_run.hpp"
-#include "store/fixtures/scratch_folder.hpp"
 #include "store/publish/publish.hpp"
 #include "support/commit_log_of.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <string>
 #include <vector>

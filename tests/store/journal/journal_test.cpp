@@ -1,9 +1,9 @@
 #include "store/journal/journal.hpp"
 
-#include "store/fixtures/file_size_limit.hpp"
 #include "store/fixtures/journal_fixture.hpp"
 #include "store/fixtures/sample_run.hpp"
 #include "store/publish/publish.hpp"
+#include "support/file_size_limit.hpp"
 #include "support/user_error_of.hpp"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 #include "store/journal/learning_curves.hpp"
 
-#include "store/fixtures/scratch_folder.hpp"
 #include "store/journal/journal_line.hpp"
 #include "store/publish/publish.hpp"
+#include "support/scratch_folder.hpp"
 #include "support/user_error_of.hpp"
 
 #include <cmath>

@@ -3,13 +3,13 @@
 #include "skyline/core/error.hpp"
 
 #include "store/fixtures/sample_run.hpp"
-#include "store/fixtures/scratch_folder.hpp"
 #include "store/hdf5/hdf5_image.hpp"
 #include "store/hdf5/hdf5_reader.hpp"
 #include "store/hdf5/sealed_file.hpp"
 #include "store/hdf5/table.hpp"
 #include "store/publish/publish.hpp"
 #include "support/commit_log_of.hpp"
+#include "support/scratch_folder.hpp"
 #include "support/user_error_of.hpp"
 #include "support/yaml_config.hpp"
 

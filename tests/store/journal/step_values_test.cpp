@@ -2,10 +2,10 @@
 
 #include "store/fixtures/journal_fixture.hpp"
 #include "store/fixtures/sample_run.hpp"
-#include "store/fixtures/scratch_folder.hpp"
 #include "store/journal/journal.hpp"
 #include "store/journal/trial_table.hpp"
 #include "store/publish/publish.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <cmath>
 #include <limits>

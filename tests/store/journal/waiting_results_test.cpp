@@ -1,8 +1,8 @@
 #include "store/fixtures/sample_run.hpp"
-#include "store/fixtures/scratch_folder.hpp"
 #include "store/journal/journal.hpp"
 #include "store/publish/publish.hpp"
 #include "support/commit_log_of.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <string>
 #include <vector>

@@ -1,8 +1,8 @@
 #include "store/publish/folder_check.hpp"
 
 #include "store/fixtures/faulty_calls.hpp"
-#include "store/fixtures/file_size_limit.hpp"
-#include "store/fixtures/scratch_folder.hpp"
+#include "support/file_size_limit.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <cerrno>
 

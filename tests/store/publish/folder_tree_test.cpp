@@ -3,7 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "store/fixtures/faulty_calls.hpp"
-#include "store/fixtures/scratch_folder.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <array>
 #include <cerrno>

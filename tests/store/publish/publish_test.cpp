@@ -1,8 +1,8 @@
 #include "store/publish/publish.hpp"
 
-#include "store/fixtures/child_process.hpp"
-#include "store/fixtures/file_size_limit.hpp"
-#include "store/fixtures/scratch_folder.hpp"
+#include "support/child_process.hpp"
+#include "support/file_size_limit.hpp"
+#include "support/scratch_folder.hpp"
 #include "support/user_error_of.hpp"
 
 #include <algorithm>

@@ -3,13 +3,13 @@
 #include "store/fixtures/faulty_calls.hpp"
 #include "store/fixtures/sample_checkpoint.hpp"
 #include "store/fixtures/sample_run.hpp"
-#include "store/fixtures/scratch_folder.hpp"
-#include "store/fixtures/short_patience.hpp"
 #include "store/journal/journal.hpp"
 #include "store/publish/publish.hpp"
 #include "store/publish/temporary_file.hpp"
 #include "store/run_folder/file_claim.hpp"
 #include "store/weights/checkpoint.hpp"
+#include "support/scratch_folder.hpp"
+#include "support/short_patience.hpp"
 #include "support/user_error_of.hpp"
 
 #include <atomic>

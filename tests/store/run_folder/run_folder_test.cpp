@@ -1,11 +1,11 @@
 #include "store/run_folder/run_folder.hpp"
 
 #include "core/system/process.hpp"
-#include "store/fixtures/child_process.hpp"
-#include "store/fixtures/scratch_folder.hpp"
 #include "store/journal/learning_curves.hpp"
 #include "store/publish/publish.hpp"
 #include "store/run_folder/file_claim.hpp"
+#include "support/child_process.hpp"
+#include "support/scratch_folder.hpp"
 #include "support/user_error_of.hpp"
 
 #include <thread>

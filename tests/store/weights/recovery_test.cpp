@@ -1,10 +1,10 @@
 #include "store/weights/recovery.hpp"
 
-#include "store/fixtures/child_process.hpp"
 #include "store/fixtures/sample_checkpoint.hpp"
-#include "store/fixtures/scratch_folder.hpp"
 #include "store/run_folder/run_folder.hpp"
 #include "store/weights/checkpoint.hpp"
+#include "support/child_process.hpp"
+#include "support/scratch_folder.hpp"
 #include "support/user_error_of.hpp"
 
 #include <gmock/gmock.h>

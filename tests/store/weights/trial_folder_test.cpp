@@ -2,7 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
-#include "store/fixtures/scratch_folder.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <fstream>
 #include <iterator>

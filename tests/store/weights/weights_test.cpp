@@ -2,12 +2,12 @@
 
 #include "skyline/core/error.hpp"
 
-#include "store/fixtures/file_size_limit.hpp"
 #include "store/fixtures/sample_weights.hpp"
-#include "store/fixtures/scratch_folder.hpp"
 #include "store/hdf5/hdf5_image.hpp"
 #include "store/hdf5/sealed_file.hpp"
 #include "store/publish/publish.hpp"
+#include "support/file_size_limit.hpp"
+#include "support/scratch_folder.hpp"
 #include "support/user_error_of.hpp"
 
 #include <cerrno>

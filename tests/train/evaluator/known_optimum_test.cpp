@@ -1,7 +1,7 @@
 // Networks of one layer train to the optimum that is known in closed form, on data of every kind.
 
-#include "store/fixtures/scratch_folder.hpp"
-#include "store/fixtures/written_dataset.hpp"
+#include "support/scratch_folder.hpp"
+#include "support/written_dataset.hpp"
 #include "support/yaml_config.hpp"
 #include "train/device/host_accelerator.hpp"
 #include "train/fixtures/train_fixtures.hpp"

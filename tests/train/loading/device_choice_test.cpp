@@ -5,7 +5,7 @@
 #include "comm/agreement.hpp"
 #include "core/system/process.hpp"
 #include "evaluate/job_ranks.hpp"
-#include "machine/fake_system.hpp"
+#include "support/fake_system.hpp"
 #include "support/listed_devices.hpp"
 #include "support/mpi_test.hpp"
 #include "support/user_error_of.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "store/fixtures/scratch_folder.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <filesystem>
 #include <string>

@@ -1,4 +1,4 @@
-#include "machine/fake_system.hpp"
+#include "support/fake_system.hpp"
 
 #include <fstream>
 
