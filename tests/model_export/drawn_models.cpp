@@ -171,7 +171,8 @@ void write_graphs(const std::filesystem::path& folder, RandomStream& random, std
 }
 
 /// What int8 files are most easily wrong in: even sizes and stride 2, borders that TFLite pads on the other
-/// side, channels in units of 1e-2 and 1e5, an output channel without weights, one whose bias has 1e9 times their size.
+/// side, channels in units of 1e-2 and 1e5, an output channel without weights, one whose bias has 1e9 times
+/// their size.
 void write_edges(const std::filesystem::path& folder, RandomStream& random) {
   constexpr std::int64_t kSize = 3;
   constexpr std::int64_t kStride = 2;

@@ -70,7 +70,7 @@ TEST(Int8Files, ALinearLayerReadsAnImageWithoutACopyInChannelsLastOrder) {
   EXPECT_STREQ(model.graph.ops().front().name, "Conv2D");
   const TfliteTensor& weight = model.graph.tensor(1);
   EXPECT_THAT(weight.dims, ElementsAre(2, 1, 2, 2));
-  EXPECT_EQ(weight.values, std::string("\0\2\1\3\4\6\5\7", 8));  // by column, then channel
+  EXPECT_EQ(weight.values, std::string("\0\2\1\3\4\6\5\7", 8));  // columns, then channels
   EXPECT_THAT(weight.scales, ElementsAre(0.25F, 0.25F));
   EXPECT_THAT(model.graph.tensor(2).scales, ElementsAre(0.125F, 0.125F));
 }

@@ -77,7 +77,7 @@ std::string tflite_bytes(const ExportedModel& model, const space::Int8Network& i
 
 /// Sources with a TFLite model for a microcontroller.
 struct CSources {
-  std::string header;   // what the model is, how numbers become its input and its output
+  std::string header;   // name of the model, rules for its input and output
   std::string source;   // the model as an array
   std::string example;  // C++ for TFLite Micro
 };

@@ -50,7 +50,7 @@ class OnnxGraph {
     Values values;
   };
   std::vector<Node> nodes_;
-  std::array<std::vector<Tensor>, std::variant_size_v<Values>> tensors_;  // by type
+  std::array<std::vector<Tensor>, std::variant_size_v<Values>> tensors_;  // one list per type
 };
 
 }  // namespace skyline::model_export

@@ -31,11 +31,13 @@ bool add_operators(Resolver& resolver) {
 @ADDS@  return true;
 }
 
-// Makes the interpreter; call it once. Returns false if the library is older than the model, or the arena too small.
+// Makes the interpreter; call it once. Returns false if the library is older than the model, or if the
+// arena is too small.
 bool begin() {
   tflite::InitializeTarget();
   const tflite::Model* model = tflite::GetModel(@NAME@_model);
   static Resolver resolver;
+
   if (model->version() != TFLITE_SCHEMA_VERSION || !add_operators(resolver)) return false;
   static tflite::MicroInterpreter made(model, resolver, arena, sizeof arena);
   if (made.AllocateTensors() != kTfLiteOk) return false;
@@ -55,6 +57,7 @@ bool run(const float* sample, float* outputs) {
   std::int8_t* input = interpreter->input(0)->data.int8;
   constexpr int kValues = @NAME@_height * @NAME@_width * @NAME@_channels;
   for (int i = 0; i < kValues; ++i) input[i] = whole_number(sample[i], i % @NAME@_channels);
+
   if (interpreter->Invoke() != kTfLiteOk) return false;
   const TfLiteTensor* result = interpreter->output(0);
   for (int i = 0; i < @NAME@_outputs; ++i) {

@@ -46,7 +46,7 @@ extern const float @NAME@_input_factor[@CHANNELS@];
 @OUTPUT@#define @NAME@_outputs @OUTPUTS@
 extern const char* const @NAME@_output_names[@OUTPUTS@];
 
-/* Memory for TFLite Micro, rather too much: the interpreter's arena_used_bytes() says what it takes on a board. */
+/* Memory for TFLite Micro, rather too much: the interpreter's arena_used_bytes() says what it takes. */
 #define @NAME@_arena_bytes @ARENA@
 
 #ifdef __cplusplus
@@ -57,13 +57,13 @@ extern const char* const @NAME@_output_names[@OUTPUTS@];
 )";
 
 constexpr const char* kWholeOutput =
-    R"(/* Output `number` is the value output_scale * (number - output_zero); the largest number is the class. */
+    R"(/* An output is output_scale * (number - output_zero); the largest number is the class. */
 #define @NAME@_output_scale @OUTPUT_SCALE@
 #define @NAME@_output_zero (@OUTPUT_ZERO@)
 )";
 
 constexpr const char* kRealOutput =
-    R"(/* Output `value`, a float, is value * output_factor[i] + output_offset[i]@TRANSFORM@, in the unit of the data set. */
+    R"(/* Output i, a float, is value * output_factor[i] + output_offset[i]@TRANSFORM@. */
 extern const float @NAME@_output_factor[@OUTPUTS@];
 extern const float @NAME@_output_offset[@OUTPUTS@];
 )";

@@ -59,7 +59,7 @@ class TfliteBuilder {
 
  private:
   const space::Network& network_;
-  std::vector<Index> indices_;  // of the tensors so far
+  std::vector<Index> indices_;  // one per tensor so far
 };
 
 /// Returns the dimensions of one sample, channels last.

@@ -9,7 +9,7 @@
 namespace skyline::model_export {
 namespace {
 
-constexpr std::size_t kAlignment = 16;  // of the values of tensors, in the file and in memory
+constexpr std::size_t kAlignment = 16;  // alignment of values, in the file and in memory
 
 // Field numbers of the schema.
 enum ModelField : std::uint16_t { kVersion, kCodes, kGraphs, kDescription, kBuffers };

@@ -27,7 +27,7 @@ struct TfliteTensor {
   std::vector<std::int32_t> dims = {};
   TfliteType type = TfliteType::kInt8;
   std::vector<float> scales = {};  // one, or one per index of `axis`; empty: no scale
-  std::int64_t zero = 0;           // of all scales
+  std::int64_t zero = 0;           // the same for all scales
   std::int32_t axis = 0;
   std::string values = {};  // bytes of a constant; empty for what an operator writes
 };
@@ -36,7 +36,7 @@ struct TfliteTensor {
 /// @see tensorflow/compiler/mlir/lite/schema/schema.fbs of TensorFlow
 class TfliteGraph {
  public:
-  using Index = std::int32_t;  // of a tensor
+  using Index = std::int32_t;  // number of a tensor
 
   Index add_tensor(TfliteTensor tensor);
   /// Adds an operator with one output.

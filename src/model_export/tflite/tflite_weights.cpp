@@ -10,7 +10,7 @@ namespace {
 struct Side {
   std::int64_t before = 0;
   std::int64_t after = 0;
-  bool is_same = false;  // what TFLite's `same` adds
+  bool is_same = false;  // whether TFLite's `same` adds this
 };
 
 Side side_of(const space::Window& window, std::size_t axis, std::int64_t input, std::int64_t output) {
