@@ -8,8 +8,6 @@
 #include <cstdint>
 #include <optional>
 
-#include <fmt/format.h>
-
 namespace skyline::app {
 namespace {
 
@@ -70,7 +68,8 @@ void add_models(StepTable& steps, const RunConfig& config, const run::RunState& 
     steps.add("the front as ONNX files", "skyline export " + steps.run() + " --front");
   }
   if (config.sections.final_training || !all_trained_whole(front, state)) return;
-  const std::string epochs = fmt::format("{}", kLongerTraining * config.evaluator.needs.epochs);
+  const double budget = kLongerTraining * config.evaluator.needs.epochs;
+  const std::string epochs = ConfigNode::make_number(budget).as_text();
   steps.add("longer trainings", "skyline train " + steps.run() + " --front --epochs " + epochs + " --run " +
                                     steps.beside("longer"));
 }
