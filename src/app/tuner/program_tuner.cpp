@@ -2,35 +2,23 @@
 
 #include "skyline/core/error.hpp"
 
+#include "app/tuner/asked_program.hpp"
 #include "app/tuner/tuner_lines.hpp"
-#include "app/tuner/tuner_process.hpp"
 #include "core/log.hpp"
-#include "evaluate/process/trainer_process.hpp"
-#include "evaluate/process/trainer_variables.hpp"
 
-#include <filesystem>
 #include <memory>
 #include <utility>
 
 namespace skyline::app {
 namespace {
 
-evaluate::ProcessPlan plan_of_tuner(const search::TunerProgram& program, const store::RunPaths& paths) {
-  evaluate::Variables variables = evaluate::allowed_variables(evaluate::process_variables(), {});
-  variables["SKYLINE_TUNER_FD"] = std::to_string(evaluate::kReportDescriptor);
-  variables["PYTHONUNBUFFERED"] = "1";  // so that the log of a killed program has all that it printed
-  variables["OMP_NUM_THREADS"] = "1";   // the other processors train
-  return {.arguments = program.run,
-          .environment = evaluate::environment_of(variables),
-          .folder = std::filesystem::current_path(),
-          .log = paths.tuner_log()};
-}
+constexpr const char* kTunerSubject = "search.run: the tuner";
 
 /// Speaks with a program in lines of JSON.
 class ProgramTuner final : public search::Tuner {
  public:
-  ProgramTuner(evaluate::ProcessPlan plan, double timeout_s, const search::TunerTask& task)
-      : space_(task.space), objectives_(task.objectives), process_(std::move(plan), timeout_s) {
+  ProgramTuner(Asking asking, const search::TunerTask& task)
+      : space_(task.space), objectives_(task.objectives), process_(std::move(asking)) {
     process_.send(task_line(task), false);
   }
 
@@ -63,14 +51,20 @@ class ProgramTuner final : public search::Tuner {
   const space::SearchSpace space_;
   const objective::ObjectiveSet objectives_;
   bool has_repeated_ = false;
-  TunerProcess process_;
+  AskedProgram process_;
 };
 
 }  // namespace
 
 search::TunerStart tuner_start(const store::RunPaths& paths) {
   return [paths](const search::TunerProgram& program, const search::TunerTask& task) {
-    return std::make_unique<ProgramTuner>(plan_of_tuner(program, paths), program.timeout_s, task);
+    return std::make_unique<ProgramTuner>(Asking{.run = program.run,
+                                                 .variable = "SKYLINE_TUNER_FD",
+                                                 .log = paths.tuner_log(),
+                                                 .subject = kTunerSubject,
+                                                 .timeout_key = "search.timeout",
+                                                 .timeout_s = program.timeout_s},
+                                          task);
   };
 }
 

@@ -4,18 +4,12 @@
 
 #include "store/journal/journal_line.hpp"
 #include "store/journal/trial_json.hpp"
-#include "store/publish/file_descriptor.hpp"
-#include "store/publish/pinned_folders.hpp"
+#include "store/publish/appended_lines.hpp"
 #include "store/publish/publish.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <set>
-#include <span>
-
-#include <fcntl.h>
-#include <sys/stat.h>
 
 namespace skyline::store {
 namespace {
@@ -109,18 +103,7 @@ std::vector<std::string> course_names(const std::vector<trial::Metric>& metrics,
 
 void append_course(const RunPaths& paths, int rank, const TrainingKey& training,
                    const std::vector<trial::CurvePoint>& course) {
-  const std::filesystem::path path = paths.courses() / (std::to_string(rank) + ".jsonl");
-  const IoOperation operation("write", path);
-  PinnedFolders::check(path);
-  FileDescriptor file = open_own_file(path, O_WRONLY | O_CREAT, 0666);
-  struct stat status {};
-  if (!file || fstat(file.get(), &status) != 0) fail_system("write", path, "open", errno);
-  // An earlier job may have left an incomplete line.
-  const std::string text = (status.st_size > 0 ? "\n" : "") + course_line(training, course);
-  const int error =
-      write_at(file, std::as_bytes(std::span(text)), static_cast<std::uint64_t>(status.st_size));
-  if (error != 0) fail_system("write", path, "write", error);
-  if (const int closed = close_file(std::move(file))) fail_system("write", path, "close", closed);
+  append_lines(paths.courses() / (std::to_string(rank) + ".jsonl"), course_line(training, course));
 }
 
 LearningCurves read_courses(const RunPaths& paths, const std::vector<trial::Metric>& metrics) {
@@ -129,16 +112,7 @@ LearningCurves read_courses(const RunPaths& paths, const std::vector<trial::Metr
   if (!store::exists(paths.courses())) return courses;
   for (const std::filesystem::path& path : list_folder(paths.courses())) {
     if (path.extension() != ".jsonl") continue;
-    const std::string text = read_file(path);
-    for (std::string_view rest = text; !rest.empty();) {
-      const std::size_t end = rest.find('\n');
-      try {
-        read_line(rest.substr(0, end), older_names, courses);
-      } catch (const UserError&) {
-        // The line is damaged, or of another version, and is left out.
-      }
-      rest = end == std::string_view::npos ? "" : rest.substr(end + 1);
-    }
+    read_lines(path, [&](std::string_view line) { read_line(line, older_names, courses); });
   }
   return courses;
 }

@@ -1,33 +1,39 @@
 #pragma once
 
 #include "core/system/open_file.hpp"
-#include "evaluate/process/trainer_process.hpp"
 
 #include <cstddef>
 #include <deque>
 #include <exception>
+#include <filesystem>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace skyline::app {
 
-/// The beginning of messages about the program.
-constexpr const char* kTunerSubject = "search.run: the tuner";
+/// How a program of the user is asked, and what messages say of it.
+struct Asking {
+  std::vector<std::string> run;  // program, which may be one that is found in PATH, and arguments
+  std::string variable;          // name of the variable that tells the program the number of its socket
+  std::filesystem::path log;     // gets what it prints
+  std::string subject;           // beginning of messages: "search.run: the tuner"
+  std::string timeout_key;       // "search.timeout"
+  double timeout_s = 0;          // how long it may be silent when it is sent something, or has to answer
+};
 
 /// A program of the user with which this process exchanges lines, and the thread that serves it. The program
 /// gets a socket as its descriptor 3. No function but the destructor waits; one thread calls them all.
-class TunerProcess {
+class AskedProgram {
  public:
-  /// Starts the thread, which starts the program.
-  /// @param plan       without its socket; the program may be one that is found in PATH
-  /// @param timeout_s  how long the program may be silent when it is sent something, or has to answer
-  TunerProcess(evaluate::ProcessPlan plan, double timeout_s);
+  /// Starts the thread, which starts the program. It gets the variables that trainers get.
+  explicit AskedProgram(Asking asking);
   /// Lets the socket end, and ends the program a second later unless it has ended by itself.
-  ~TunerProcess();
-  TunerProcess(const TunerProcess&) = delete;
-  TunerProcess& operator=(const TunerProcess&) = delete;
+  ~AskedProgram();
+  AskedProgram(const AskedProgram&) = delete;
+  AskedProgram& operator=(const AskedProgram&) = delete;
 
   /// Sends a line. @param is_question  whether the program must answer it
   void send(const std::string& line, bool is_question);
@@ -44,8 +50,7 @@ class TunerProcess {
   void wake() const;
   void serve();
 
-  const evaluate::ProcessPlan plan_;
-  const double timeout_s_;
+  const Asking asking_;
   const FileDescriptor wake_;  // counter of events that end a pause of the thread
   std::mutex mutex_;           // guards the members below
   std::string unsent_;

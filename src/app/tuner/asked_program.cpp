@@ -1,4 +1,4 @@
-#include "app/tuner/tuner_process.hpp"
+#include "app/tuner/asked_program.hpp"
 
 #include "skyline/core/error.hpp"
 
@@ -9,6 +9,8 @@
 #include "evaluate/command/command_check.hpp"
 #include "evaluate/process/error_words.hpp"
 #include "evaluate/process/reported_lines.hpp"
+#include "evaluate/process/trainer_process.hpp"
+#include "evaluate/process/trainer_variables.hpp"
 
 #include <algorithm>
 #include <array>
@@ -29,15 +31,22 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr int kPauseOfTuner_ms = 100;
+constexpr int kPauseOfProgram_ms = 100;
 constexpr double kFarewell_s = 1;        // longest time until the end of a program that is unwanted
 constexpr double kEndAfterSocket_s = 5;  // longest time until the end of a program without a socket
 constexpr double kLongestStep_s = 1;  // time that counts at once, since this process may have been suspended
-constexpr std::size_t kTunerPieceBytes = std::size_t{1} << 16U;
+constexpr std::size_t kPieceOfProgramBytes = std::size_t{1} << 16U;
 
-/// Returns the plan with the program's path, which may take a file server some time to find, and its socket.
-evaluate::ProcessPlan completed(evaluate::ProcessPlan plan, const FileDescriptor& socket) {
-  plan.arguments = evaluate::program_arguments(plan.arguments);
+/// Returns the plan of the program. To find it may take a file server some time.
+evaluate::ProcessPlan plan_of(const Asking& asking, const FileDescriptor& socket) {
+  evaluate::Variables variables = evaluate::allowed_variables(evaluate::process_variables(), {});
+  variables[asking.variable] = std::to_string(evaluate::kReportDescriptor);
+  variables["PYTHONUNBUFFERED"] = "1";  // so that the log of a killed program has all that it printed
+  variables["OMP_NUM_THREADS"] = "1";   // the other processors train
+  evaluate::ProcessPlan plan{.arguments = evaluate::program_arguments(asking.run),
+                             .environment = evaluate::environment_of(variables),
+                             .folder = std::filesystem::current_path(),
+                             .log = asking.log};
   plan.socket = socket.get();
   return plan;
 }
@@ -45,9 +54,9 @@ evaluate::ProcessPlan completed(evaluate::ProcessPlan plan, const FileDescriptor
 }  // namespace
 
 /// The thread's part: the program while it runs.
-class TunerProcess::Exchange {
+class AskedProgram::Exchange {
  public:
-  explicit Exchange(TunerProcess& owner) : owner_(owner), process_(completed(owner.plan_, ends_.programs)) {
+  explicit Exchange(AskedProgram& owner) : owner_(owner), process_(plan_of(owner.asking_, ends_.programs)) {
     ends_.programs.reset();
   }
 
@@ -63,8 +72,8 @@ class TunerProcess::Exchange {
       pause();
     }
     if (!end || is_ending()) return;
-    throw FaultError(std::string(kTunerSubject) + " has ended: " + end->reason + ", see " +
-                     owner_.plan_.log.string() + evaluate::said_in(owner_.plan_.log, {}));
+    throw FaultError(owner_.asking_.subject + " has ended: " + end->reason + ", see " +
+                     owner_.asking_.log.string() + evaluate::said_in(owner_.asking_.log, {}));
   }
 
  private:
@@ -76,7 +85,7 @@ class TunerProcess::Exchange {
   static Ends make_socket() {
     int both[2];
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, both) != 0)
-      throw FaultError("cannot make a socket for a tuner: " + system_error_text(errno));
+      throw FaultError("cannot make a socket for a program: " + system_error_text(errno));
     Ends ends{FileDescriptor(both[0]), FileDescriptor(both[1])};
     ::fcntl(ends.ours.get(), F_SETFL, O_NONBLOCK);  // the other end has a file description of its own
     return ends;
@@ -93,7 +102,7 @@ class TunerProcess::Exchange {
   };
 
   void read() {
-    std::string piece(kTunerPieceBytes, '\0');
+    std::string piece(kPieceOfProgramBytes, '\0');
     while (!socket_ended_) {
       const ssize_t count = ::read(ends_.ours.get(), piece.data(), piece.size());
       if (count < 0 && errno == EINTR) continue;
@@ -111,7 +120,7 @@ class TunerProcess::Exchange {
     const std::lock_guard lock(owner_.mutex_);
     for (std::string& line : output_.lines_now) {
       if (owner_.unanswered_ == 0) {
-        throw UserError(std::string(kTunerSubject) + " was asked nothing, and sent " +
+        throw UserError(owner_.asking_.subject + " was asked nothing, and sent " +
                         in_quotes(shortened(line)));
       }
       --owner_.unanswered_;
@@ -119,7 +128,7 @@ class TunerProcess::Exchange {
       silent_s_ = 0;
     }
     output_.lines_now.clear();
-    if (output_.mistake()) throw UserError(std::string(kTunerSubject) + ": " + *output_.mistake());
+    if (output_.mistake()) throw UserError(owner_.asking_.subject + ": " + *output_.mistake());
   }
 
   void write() {
@@ -164,23 +173,24 @@ class TunerProcess::Exchange {
     const bool is_expected = is_writing_ || owner_.unanswered_ > 0 || socket_ended_;
     silent_s_ = is_expected && !owner_.is_ending_ ? silent_s_ + std::min(step_s, kLongestStep_s) : 0;
     if (socket_ended_ && silent_s_ > kEndAfterSocket_s)
-      throw FaultError(std::string(kTunerSubject) + " has closed its socket, and goes on");
-    if (silent_s_ <= owner_.timeout_s_) return;
-    throw FaultError(std::string(kTunerSubject) +
+      throw FaultError(owner_.asking_.subject + " has closed its socket, and goes on");
+    if (silent_s_ <= owner_.asking_.timeout_s) return;
+    throw FaultError(owner_.asking_.subject +
                      (is_writing_ ? " has read nothing for " : " has not answered for ") +
-                     seconds_text(owner_.timeout_s_) + " (search.timeout), see " + owner_.plan_.log.string());
+                     seconds_text(owner_.asking_.timeout_s) + " (" + owner_.asking_.timeout_key + "), see " +
+                     owner_.asking_.log.string());
   }
 
   void pause() const {
     const short events = static_cast<short>(is_writing_ ? POLLIN | POLLOUT : POLLIN);
     std::array<pollfd, 2> sources{pollfd{socket_ended_ ? -1 : ends_.ours.get(), events, 0},
                                   pollfd{owner_.wake_.get(), POLLIN, 0}};
-    ::poll(sources.data(), sources.size(), kPauseOfTuner_ms);
+    ::poll(sources.data(), sources.size(), kPauseOfProgram_ms);
     eventfd_t count = 0;
     (void)::eventfd_read(owner_.wake_.get(), &count);
   }
 
-  TunerProcess& owner_;
+  AskedProgram& owner_;
   Ends ends_ = make_socket();
   evaluate::TrainerProcess process_;
   Output output_;
@@ -192,13 +202,12 @@ class TunerProcess::Exchange {
   std::optional<steady_clock::time_point> unwanted_since_;
 };
 
-TunerProcess::TunerProcess(evaluate::ProcessPlan plan, double timeout_s)
-    : plan_(std::move(plan)),
-      timeout_s_(timeout_s),
+AskedProgram::AskedProgram(Asking asking)
+    : asking_(std::move(asking)),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       thread_([this] { serve(); }) {}
 
-TunerProcess::~TunerProcess() {
+AskedProgram::~AskedProgram() {
   {
     const std::lock_guard lock(mutex_);
     is_ending_ = is_unwanted_ = true;
@@ -207,7 +216,7 @@ TunerProcess::~TunerProcess() {
   thread_.join();
 }
 
-void TunerProcess::serve() {
+void AskedProgram::serve() {
   try {
     Exchange(*this).run();
   } catch (...) {
@@ -216,11 +225,11 @@ void TunerProcess::serve() {
   }
 }
 
-void TunerProcess::wake() const {
+void AskedProgram::wake() const {
   (void)::eventfd_write(wake_.get(), 1);
 }
 
-void TunerProcess::send(const std::string& line, bool is_question) {
+void AskedProgram::send(const std::string& line, bool is_question) {
   {
     const std::lock_guard lock(mutex_);
     unsent_ += line;
@@ -229,7 +238,7 @@ void TunerProcess::send(const std::string& line, bool is_question) {
   wake();
 }
 
-std::optional<std::string> TunerProcess::receive() {
+std::optional<std::string> AskedProgram::receive() {
   const std::lock_guard lock(mutex_);
   if (!answers_.empty()) {
     std::string answer = std::move(answers_.front());
@@ -240,7 +249,7 @@ std::optional<std::string> TunerProcess::receive() {
   return std::nullopt;
 }
 
-void TunerProcess::end() {
+void AskedProgram::end() {
   {
     const std::lock_guard lock(mutex_);
     is_ending_ = true;
