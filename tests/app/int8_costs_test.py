@@ -65,13 +65,12 @@ class Int8Costs(RunsCase):
             self.assertNotIn("int8", (self.folder / "plain" / name).read_text(), name)
 
     def test_an_objective_and_an_expression_may_name_them(self):
-        self.skyline("search", "plain.yaml", "--run", "given", "--set", "objectives=[maximize: validation_accuracy, minimize: flash]",
-                     "--set", "synthetic=none", "--set", "computed={metrics: {flash: {is: $int8_weight_bytes / 1024, unit: KiB}}}",
-                     "--set", "objectives=[maximize: macs, minimize: flash]")
+        untrained = PLAIN.replace("synthetic: {}", "computed: {metrics: {flash: {is: $int8_weight_bytes / 1024, unit: KiB}}}")
+        (self.folder / "untrained.yaml").write_text(untrained)
+        self.skyline("search", "untrained.yaml", "--run", "given", "--set", "objectives=[maximize: macs, minimize: flash]")
         for trial in read_json(self.folder / "given/models.json")["trials"]:
             self.assertEqual(trial["costs"]["flash"], costs_of(trial["parameters"])[COSTS[1]] / 1024)
-        self.skyline("search", "plain.yaml", "--run", "aims", "--set", "synthetic=none",
-                     "--set", "objectives=[maximize: macs, minimize: int8_peak_activation_bytes]")
+        self.skyline("search", "untrained.yaml", "--run", "aims", "--set", "objectives=[maximize: macs, minimize: int8_peak_activation_bytes]")
         for trial in read_json(self.folder / "aims/models.json")["trials"]:
             self.assertEqual(trial["costs"][COSTS[0]], costs_of(trial["parameters"])[COSTS[0]])
 
@@ -90,13 +89,12 @@ class Int8Costs(RunsCase):
         refused = self.skyline("search", "asks.yaml", "--run", "none", "--set", "constraints=[int8_weight_bytes: [0, 7]]", expect=2)
         self.assertIn("no valid architecture", refused.stderr)
         (self.folder / "alone.yaml").write_text("space: {parameters: {a: {choice: [1, 2]}}}\nsearch: {trials: 2}\n"
-                                                "command: {run: [echo], metrics: {score: {}}}\n"
+                                                "command: {run: [echo], metrics: {score: {better: higher}}}\n"
                                                 "objectives: [maximize: score, minimize: int8_weight_bytes]\n")
         refused = self.skyline("search", "alone.yaml", "--run", "none", expect=2)
         self.assertRegex(refused.stderr, "^skyline: alone.yaml:4:[0-9]+: objectives.1..minimize: `int8_weight_bytes` is computed from a "
                                          "network, and this space has none")
         self.assertFalse((self.folder / "none").exists())
-        self.assertEqual(refused.stderr.count("\n"), 1)
 
 
 if __name__ == "__main__":
