@@ -157,8 +157,8 @@ int print_presets() {
   devices.add_column("flash");
   devices.add_column("with", report::TextTable::Align::kLeft);
   for (const Board& board : boards()) {
-    devices.add_row({std::string(board.name), size_text(board.ram_bytes), size_text(board.flash_bytes),
-                     std::string(board.meaning)});
+    devices.add_row({std::string(board.name), board_size_text(board.ram_bytes),
+                     board_size_text(board.flash_bytes), std::string(board.meaning)});
   }
   std::cout << table.text() << "\n" << devices.text();
   return kExitDone;

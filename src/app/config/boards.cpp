@@ -32,16 +32,17 @@ std::int64_t read_size(const std::string& option, const std::string& text, const
 
 DeviceRoom room_of(const Board& board) {
   DeviceRoom room{board.ram_bytes - kRamOfProgram, board.flash_bytes - kFlashOfProgram, ""};
-  room.from = "board " + std::string(board.name) + ": " + size_text(board.ram_bytes) + " of RAM less " +
-              size_text(kRamOfProgram) + " and " + size_text(board.flash_bytes) + " of flash less " +
-              size_text(kFlashOfProgram) + " for the rest of the program; for other numbers: --board " +
-              size_text(room.ram_bytes) + "," + size_text(room.flash_bytes);
+  room.from = "board " + std::string(board.name) + ": " + board_size_text(board.ram_bytes) + " of RAM less " +
+              board_size_text(kRamOfProgram) + " and " + board_size_text(board.flash_bytes) +
+              " of flash less " + board_size_text(kFlashOfProgram) +
+              " for the rest of the program; for other numbers: --board " + board_size_text(room.ram_bytes) +
+              "," + board_size_text(room.flash_bytes);
   return room;
 }
 
 }  // namespace
 
-std::string size_text(std::int64_t bytes) {
+std::string board_size_text(std::int64_t bytes) {
   if (bytes % kMi == 0) return std::to_string(bytes / kMi) + "Mi";
   if (bytes % kKi == 0) return std::to_string(bytes / kKi) + "Ki";
   return std::to_string(bytes);

@@ -20,7 +20,7 @@ struct Board {
 const std::vector<Board>& boards();
 
 /// Writes a size as --board reads it: in Mi or Ki where it is whole.
-std::string size_text(std::int64_t bytes);
+std::string board_size_text(std::int64_t bytes);
 
 /// The bytes of a device that are free for a network.
 struct DeviceRoom {

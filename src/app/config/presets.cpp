@@ -93,7 +93,7 @@ std::string training_of_uneven(const store::Dataset& dataset) {
          "  loss: {cross_entropy: {class_weights: balanced}}\n";
 }
 
-std::string constraints_section(const FirstSearch& search) {
+std::string constraints_text(const FirstSearch& search) {
   if (search.bounds.empty()) return "";
   std::string text = "constraints:\n";
   for (const auto& [cost, most] : search.bounds) {
@@ -102,7 +102,7 @@ std::string constraints_section(const FirstSearch& search) {
   return text;
 }
 
-std::string final_section(const FirstSearch& search) {
+std::string final_text(const FirstSearch& search) {
   return "final: {epochs: " + objective::number_text(search.final_epochs) +
          (search.for_device ? ", int8: true, export: [onnx-int8, tflite, c]" : "") +
          (search.refit ? ", refit: true}   # full training of the front, then the metrics on the test set, "
@@ -161,8 +161,8 @@ std::string configuration_text(const Preset& preset, const store::Dataset& datas
                      "\n" + augmentation(dataset) + training_of_uneven(dataset) + "objectives:\n  - " +
                      quality(dataset, search) + "\n";
   for (const std::string& cost : search.minimized) text += "  - minimize: " + cost + "\n";
-  text += constraints_section(search);
-  text += "search: {trials: " + std::to_string(search.trials) + "}\n" + final_section(search);
+  text += constraints_text(search);
+  text += "search: {trials: " + std::to_string(search.trials) + "}\n" + final_text(search);
   text += "run: {seed: 1";
   if (search.window) text += ", window: " + std::to_string(*search.window);
   return text + "}\n";
