@@ -33,6 +33,8 @@ NETWORKS, SAMPLES = ([int(argument) for argument in sys.argv[3:]] + [3, 300][len
 del sys.argv[1:]
 SPACES = ["cnn1d", "darts", "digits", "mlp", "mnist_cnn", "mobilenet", "nasbench201", "resnet", "vit"]
 CHAIN = {"CONV_2D", "DEPTHWISE_CONV_2D", "MAX_POOL_2D", "MEAN", "HARD_SWISH", "LOGISTIC", "TANH", "SOFTMAX"}
+SMALL = ("kind_", "graph_", "edge_")
+MOST_STEPS = 3  # behind the 15 cells of NAS-Bench-201: ONNX Runtime's own ways of computing differ by 2
 FACTOR, OFFSET = 3, -0.5  # of the outputs, in drawn_models
 
 
@@ -98,11 +100,10 @@ class Int8Runtimes(unittest.TestCase):
                 inputs = self.floats(name, ".inputs").reshape(-1, *boundary.shape[1:])
                 (outputs,) = session.run(None, {boundary.name: inputs})
                 steps = counts.add(outputs, self.expected(name, len(inputs)), grid_of_output(model) * FACTOR)
-                is_whole = (self.folder / (name + ".tflite")).exists()  # no layer is computed in float32
-                self.assertLessEqual(steps.max(), 1 if is_whole else 2)
-                self.assertLessEqual((steps > 0).mean(), 0.01 if is_whole else 0.03)
+                self.assertLessEqual(steps.max(), 1 if name.startswith(SMALL) else MOST_STEPS)
         print(f"ONNX Runtime {onnxruntime.__version__}, {len(self.names)} networks: {counts}")
         self.assertLessEqual(counts.answers, counts.samples / 1000)
+        self.assertLessEqual(counts.off, counts.values / 100)
 
     @unittest.skipIf(litert is None, "no LiteRT for this Python")
     def test_litert_gives_nearly_the_same_answers(self):
@@ -115,7 +116,7 @@ class Int8Runtimes(unittest.TestCase):
                 networks += 1
                 got, expected, step = self.by_litert(name)
                 steps = counts.add(got, expected, step)
-                self.assertLessEqual(steps.max(), 3)
+                self.assertLessEqual(steps.max(), 2 if name.startswith(SMALL) else 3 * MOST_STEPS)
         print(f"LiteRT, {networks} networks: {counts}")
         self.assertLessEqual(counts.answers, counts.samples / 50)
 
@@ -147,7 +148,9 @@ class Int8Runtimes(unittest.TestCase):
         chains = []
         for name in self.names:
             path = self.folder / (name + ".tflite")
-            if not path.exists() or not CHAIN.issuperset(op["op_name"] for op in self.litert_of(name)._get_ops_details()):
+            if name.startswith("kind_") or not path.exists():  # a mean alone has its sums in the arena, too
+                continue
+            if not CHAIN.issuperset(op["op_name"] for op in self.litert_of(name)._get_ops_details()):
                 continue
             with self.subTest(name):
                 chains.append(name)
@@ -155,7 +158,7 @@ class Int8Runtimes(unittest.TestCase):
                 micro = tflite_micro.Interpreter.from_bytes(path.read_bytes(), arena_size=1 << 24)
                 self.assertLessEqual(peak, self.arena_of(micro))
                 self.assertLess(self.arena_of(micro), peak + 2 * 16)  # two tensors, each from a multiple of 16
-        self.assertGreater(len(chains), 20)
+        self.assertGreaterEqual(len(chains), 3 * NETWORKS)  # of digits, mlp and mnist_cnn
 
     def arena_of(self, micro):
         """The bytes of activations, from what the interpreter prints."""

@@ -20,31 +20,29 @@ struct NamedBytes {
   std::string bytes;
 };
 
-/// Returns the files of a model in a format. @throws UserError if it cannot be written in this format
-std::vector<NamedBytes> files_of(const ExportedModel& model, const space::Int8Network* int8,
-                                 const std::string& number, const std::vector<std::string>& outputs,
-                                 Format format) {
-  const std::string name = "trial_" + number;  // a name in Python and C
-  switch (format) {
-    case Format::kOnnx:
-      return {{number + ".onnx", onnx_bytes(model)}};
-    case Format::kSafetensors:
-      return {{number + ".safetensors", safetensors_bytes(model)}};
-    case Format::kPytorch:
-      return {{name + ".safetensors", safetensors_bytes(model)},
-              {name + ".py", pytorch_source(model, name + ".safetensors")}};
-    case Format::kOnnxInt8:
-      return {{number + ".int8.onnx", onnx_int8_bytes(model, *int8)}};
-    case Format::kTflite:
-      return {{number + ".tflite", tflite_bytes(model, *int8)}};
-    case Format::kC: {
-      const model_export::CSources sources = c_sources(model, *int8, name, outputs);
-      return {{name + ".h", sources.header},
-              {name + ".c", sources.source},
-              {name + "_example.cc", sources.example}};
-    }
-  }
-  throw InternalError("unknown format");
+std::string name_in_sources(const std::string& number) {
+  return "trial_" + number;
+}
+
+/// Returns the files of a model in a format. @throws UserError if the format cannot hold it
+std::vector<NamedBytes> files_of(const ExportedModel& model, const std::string& number, Format format) {
+  if (format == Format::kOnnx) return {{number + ".onnx", onnx_bytes(model)}};
+  if (format == Format::kSafetensors) return {{number + ".safetensors", safetensors_bytes(model)}};
+  const std::string name = name_in_sources(number);
+  return {{name + ".safetensors", safetensors_bytes(model)},
+          {name + ".py", pytorch_source(model, name + ".safetensors")}};
+}
+
+/// Returns the files of an int8 network in a format. @throws UserError if the format cannot hold it
+std::vector<NamedBytes> int8_files_of(const ExportedModel& model, const space::Int8Network& int8,
+                                      const std::string& number, const std::vector<std::string>& outputs,
+                                      Format format) {
+  if (format == Format::kOnnxInt8) return {{number + ".int8.onnx", onnx_int8_bytes(model, int8)}};
+  if (format == Format::kTflite) return {{number + ".tflite", tflite_bytes(model, int8)}};
+  const std::string name = name_in_sources(number);
+  const model_export::CSources sources = c_sources(model, int8, name, outputs);
+  return {
+      {name + ".h", sources.header}, {name + ".c", sources.source}, {name + "_example.cc", sources.example}};
 }
 
 /// Adds what int8 files say beside the model's own facts.
@@ -68,23 +66,28 @@ ExportedFiles export_model(const ModelSource& source, const SelectedModel& selec
                                                source.data, metadata_of(source, selected));
   model_export::check_weights(model, selected.file);
   make_export_folder(source, choice.folder);
-  ExportedModel int8_model = model;
-  std::optional<space::Int8Network> int8;
   const std::string number = std::to_string(selected.trained->trial.number);
   ExportedFiles exported;
-  for (const Format format : choice.formats) {
-    std::vector<NamedBytes> files;
+  const auto or_refused = [&](const auto& make) {
     try {
-      if (is_int8(format) && !int8) {
-        add_int8_facts(int8_model.metadata, choice.calibration.value());
-        int8 = int8_form(source, selected, *choice.calibration);
-      }
-      files = files_of(is_int8(format) ? int8_model : model, int8 ? &*int8 : nullptr, number,
-                       source.data.class_names, format);
+      make();
     } catch (const UserError& error) {
       exported.refused.push_back("trial " + number + ": " + error.what());
-      continue;
     }
+  };
+  ExportedModel int8_model = model;
+  std::optional<space::Int8Network> int8;
+  if (choice.has_int8()) {
+    add_int8_facts(int8_model.metadata, choice.calibration.value());
+    or_refused([&] { int8 = int8_form(source, selected, *choice.calibration); });
+  }
+  for (const Format format : choice.formats) {
+    if (is_int8(format) && !int8) continue;
+    std::vector<NamedBytes> files;
+    or_refused([&] {
+      files = is_int8(format) ? int8_files_of(int8_model, *int8, number, source.data.class_names, format)
+                              : files_of(model, number, format);
+    });
     for (const NamedBytes& file : files) {
       exported.paths.push_back(choice.folder / file.name);
       write_output(exported.paths.back(), file.bytes, choice.overwrites);

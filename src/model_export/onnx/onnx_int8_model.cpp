@@ -104,10 +104,17 @@ class Int8Model final : public OnnxModelBuilder {
       case Int8Op::kTanh:
         return node("Tanh", inputs, {});
       case Int8Op::kSoftmax:
-        return node("Softmax", inputs, {over_channels});
+        return below_one(node("Softmax", inputs, {over_channels}));
       default:
         throw InternalError("an int8 step without a node");
     }
+  }
+
+  /// Limits shares to what is rounded to 255 / 256, the largest number of their grid. Without that ONNX
+  /// Runtime 1.24 takes a kernel of its own, which turns 1 into 0.
+  std::string below_one(const std::string& shares) {
+    constexpr float kBelowOne = 254.9F / 256;
+    return node("Clip", {shares, floats({0}, {}), floats({kBelowOne}, {})}, {});
   }
 
   ExportedValue convolution(const space::Int8Weights& weights) {
