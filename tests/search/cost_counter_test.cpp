@@ -26,7 +26,7 @@ space::SearchSpace models() {
 
 double number_of(const space::Architecture& architecture, std::size_t parameter) {
   const space::Parameter& found = models().parameters()[parameter];
-  return std::get<std::int64_t>(found.values[architecture.genotype.choices[parameter]]);
+  return static_cast<double>(std::get<std::int64_t>(found.values[architecture.genotype.choices[parameter]]));
 }
 
 double size_of(const space::Architecture& architecture) {
