@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Union
 
 from ._config import yaml_text
+from ._costs import costs_section
 from ._errors import Error
 from ._files import absolute, folders_for, near
 from ._functions import address_of
@@ -35,7 +36,7 @@ _ELSEWHERE = {"trials": "n_trials num_samples max_trials maxTrialNumber", "slots
 def search(space: Mapping[str, Domain] | Mapping[str, Any], train: Callable[..., Any] | Sequence[str] | None = None, *,
            maximize: Objectives = None, minimize: Objectives = None, algorithm: Any = None, trials: int | None = None, ranks: int = 1,
            folder: str | os.PathLike[str] = "runs/search", metrics: Mapping[str, Mapping[str, Any]] | None = None,
-           slots: int | None = None, resume: bool = False, changed: bool = False, quiet: bool = False,
+           costs: Callable[..., Any] | Mapping[str, Any] | None = None, slots: int | None = None, resume: bool = False, changed: bool = False, quiet: bool = False,
            program: str | os.PathLike[str] | None = None, **sections: Any) -> Run:
     """Starts a search in the background, and returns its run when it works.
 
@@ -52,6 +53,9 @@ def search(space: Mapping[str, Domain] | Mapping[str, Any], train: Callable[...,
     folder    the run's folder; its configuration is written beside it, as FOLDER.yaml. `~` is the home folder
     metrics   what else is known of metrics, such as {"accuracy": {"range": [0, 1], "unit": "%"}}, and further metrics, also such
               as are known before a trial: {"params": {"is": "$layers * $width ** 2"}}
+    costs     a function of the parameters, by name, that counts numbers by name before a trial, such as {"params": 1000}: bounds on
+              them are met before anything is trained. It must return the same numbers each time; it is called here once, for the
+              first values of the parameters, and then in a process of its own
     resume    whether to resume the run in the folder, if there is one
     changed   whether to resume it although files of the trainer have changed; the journal says after which trial
     quiet     shows nothing
@@ -68,7 +72,8 @@ def search(space: Mapping[str, Domain] | Mapping[str, Any], train: Callable[...,
     if not place.name:
         raise Error(f"folder: expected one of its own, got {place}")
     config = place.with_name(place.name + ".yaml")
-    text = _FIRST_LINE + yaml_text(configuration(space, train, _objectives(maximize, minimize), algorithm, trials, metrics or {}, sections))
+    text = _FIRST_LINE + yaml_text(configuration(space, train, _objectives(maximize, minimize), algorithm, trials, metrics or {}, sections,
+                                                 costs))
     if (place / "journal.jsonl").exists() and not resume:
         raise Error(f"{near(place)}: holds a run already: give another folder, or resume=True")
     if config.exists() and not config.read_text(encoding="utf-8").startswith(_FIRST_LINE):
@@ -164,19 +169,24 @@ def _command(train: Callable[..., Any] | Sequence[str], objectives: list[dict[st
 
 
 def configuration(space: Mapping[str, Any], train: Callable[..., Any] | Sequence[str] | None, objectives: list[dict[str, Any]],
-                  algorithm: Any, trials: int | None, metrics: Mapping[str, Mapping[str, Any]], others: Mapping[str, Any]) -> dict[str, Any]:
+                  algorithm: Any, trials: int | None, metrics: Mapping[str, Mapping[str, Any]], others: Mapping[str, Any],
+                  costs: Callable[..., Any] | Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Returns the sections of a configuration, `others` among them."""
     sections: dict[str, Any] = {"space": space_section(space)}
+    counted = {} if costs is None else costs_section(costs, sections["space"], metrics)
+    metrics = {name: described for name, described in metrics.items() if name not in counted.get("metrics", ())}
     if train is not None:
-        computed = COSTS if "network" in sections["space"] else ()
+        computed = (*(COSTS if "network" in sections["space"] else ()), *counted.get("metrics", ()))
         sections["command"] = _command(train, objectives, metrics, computed)
         if callable(train) and not {"file", "network"} & sections["space"].keys():  # which name more parameters
             _check_takes(train, sections["command"]["python"], list(sections["space"].get("parameters", ())))
-    elif metrics:
+    elif metrics or counted and not EVALUATORS & others.keys():
         if not all("is" in described for described in metrics.values()) or EVALUATORS & others.keys():
             raise Error('metrics: without a function or a program they are expressions, {"area": {"is": "$a * $b"}}; those of a '
                         'training belong to training={"metrics": ...}')
-        sections["computed"] = {"metrics": metrics}
+        sections["computed"] = {"metrics": metrics} if metrics else {}
+    if counted:
+        sections["costs"] = counted
     sections["objectives"] = objectives
     chosen = algorithm_section("skyline" if algorithm is None else algorithm)
     if algorithm is None and "algorithm" in others.get("search", {}):

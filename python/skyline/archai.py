@@ -120,11 +120,12 @@ def _in_form(form: Any, values: Mapping[str, Any]) -> Any:
     return json.loads(value) if kind == "json" and isinstance(value, str) else value
 
 
-def config() -> ArchConfig:
-    """Returns the architecture of this trial. By hand its names are those of arguments NAME=VALUE."""
-    if trial.by_hand or _FORM not in os.environ:
-        return ArchConfig(trial.parameters)
-    made: ArchConfig = _in_form(json.loads(os.environ[_FORM]), trial.parameters)
+def config(parameters: Mapping[str, Any] | None = None) -> ArchConfig:
+    """Returns the architecture of these parameters, of this trial unless given. By hand its names are those of arguments NAME=VALUE."""
+    given = trial.parameters if parameters is None else parameters
+    if _FORM not in os.environ or (parameters is None and trial.by_hand):
+        return ArchConfig(given)
+    made: ArchConfig = _in_form(json.loads(os.environ[_FORM]), given)
     return made
 
 

@@ -153,7 +153,6 @@ class CommandEvaluator final : public trial::Evaluator {
     }
   }
   bool tries_again(const trial::Failure& failure, std::uint32_t tried) const override {
-    if (failure.kind == FailureKind::kOutside) return false;
     const auto retries = static_cast<std::uint32_t>(options_.retries);
     if (failure.kind == FailureKind::kProgram) return tried < retries;
     if (failure.reason.ends_with(kPortInUse) && tried < kMostPorts) return true;  // each try has a new one

@@ -58,9 +58,11 @@ class TrainingContext final : public trial::ForwardingContext, private trial::Fo
 class MeasuredEvaluator final : public trial::ForwardingEvaluator {
  public:
   /// @param logs  nullptr if this rank evaluates nothing
-  MeasuredEvaluator(std::unique_ptr<trial::Evaluator> trains, MetricCommands measuring, int threads,
-                    const EvaluatorServices& services, std::unique_ptr<store::TrialLogs> logs)
+  MeasuredEvaluator(std::unique_ptr<trial::Evaluator> trains, std::size_t own_metrics,
+                    MetricCommands measuring, int threads, const EvaluatorServices& services,
+                    std::unique_ptr<store::TrialLogs> logs)
       : ForwardingEvaluator(std::move(trains)),
+        own_metrics_(own_metrics),
         measuring_(std::move(measuring)),
         threads_(threads),
         services_(services),
@@ -77,9 +79,14 @@ class MeasuredEvaluator final : public trial::ForwardingEvaluator {
   trial::Outcome evaluate(const trial::Trial& trial, trial::EvaluationContext& context) override {
     if (!measuring_.measures(trial))
       return measuring_.unmeasured(ForwardingEvaluator::evaluate(trial, context));
-    EarlyAnswers answers;
+    std::vector<double> asked_before;
     if (measuring_.asks()) {
-      if (std::optional<trial::Failure> failure = ask(trial, context, answers)) return *std::move(failure);
+      trial::Outcome asked = ask_together(context.group(), [&] {
+        return with_programs(trial, context, 0,
+                             [&](MeasuringPlace& place) { return measuring_.ask(trial, context, place); });
+      });
+      if (!trial::is_whole(asked)) return of_program_metrics(std::move(asked), own_metrics_);
+      asked_before = std::get<trial::Measurements>(std::move(asked)).values;
     }
     TrainingContext training(context);
     trial::Outcome outcome = ForwardingEvaluator::evaluate(trial, training);
@@ -87,7 +94,7 @@ class MeasuredEvaluator final : public trial::ForwardingEvaluator {
     if (leads(context)) {
       outcome = with_programs(trial, context, training.last_step(), [&](MeasuringPlace& place) {
         export_model(trial, training.take_trained(), place);
-        return measuring_.measured(std::move(outcome), trial, context, place, answers);
+        return measuring_.measured(std::move(outcome), trial, context, place, asked_before);
       });
     }
     return wait_for_members(context, std::move(outcome));
@@ -96,27 +103,6 @@ class MeasuredEvaluator final : public trial::ForwardingEvaluator {
  private:
   static bool leads(trial::EvaluationContext& context) {
     return context.group() == nullptr || context.group()->member() == 0;
-  }
-
-  /// Has member 0 ask what must be known before the training; the others wait. Returns why nothing is
-  /// trained.
-  /// @throws GroupAborted on the other members in that case
-  std::optional<trial::Failure> ask(const trial::Trial& trial, trial::EvaluationContext& context,
-                                    EarlyAnswers& answers) {
-    if (leads(context)) {
-      const trial::Outcome asked = with_programs(trial, context, 0, [&](MeasuringPlace& place) {
-        auto said = measuring_.ask(trial, context, place);
-        if (const auto* failure = std::get_if<trial::Failure>(&said)) return trial::Outcome(*failure);
-        answers = std::get<EarlyAnswers>(std::move(said));
-        return trial::Outcome(trial::Measurements{});
-      });
-      if (const auto* failure = std::get_if<trial::Failure>(&asked)) {
-        if (context.group() != nullptr) context.group()->abort(*failure);
-        return *failure;
-      }
-    }
-    if (context.group() != nullptr) wait_for_answers(*context.group());
-    return std::nullopt;
   }
 
   /// Runs programs of a trial in a folder of their own. What this host lacks, such as room for a folder or a
@@ -188,6 +174,7 @@ class MeasuredEvaluator final : public trial::ForwardingEvaluator {
     if (fault_ == nullptr) fault_ = std::move(fault);
   }
 
+  std::size_t own_metrics_;  // number of metrics of the evaluator that trains
   MetricCommands measuring_;
   int threads_;
   EvaluatorServices services_;
@@ -211,6 +198,7 @@ std::unique_ptr<store::TrialLogs> prepare_rank(const MetricCommands& measuring,
 }  // namespace
 
 std::unique_ptr<trial::Evaluator> with_measured_metrics(std::unique_ptr<trial::Evaluator> trains,
+                                                        std::size_t own_metrics,
                                                         const std::vector<CommandMetric>& metrics,
                                                         int threads, const EvaluatorServices& services,
                                                         const std::string& section) {
@@ -229,8 +217,8 @@ std::unique_ptr<trial::Evaluator> with_measured_metrics(std::unique_ptr<trial::E
     const bool all_ready = std::ranges::all_of(problems, &std::string::empty);
     if (all_ready) measuring.check_locks(*services.ranks);
   }
-  return std::make_unique<MeasuredEvaluator>(std::move(trains), std::move(measuring), threads, services,
-                                             std::move(logs));
+  return std::make_unique<MeasuredEvaluator>(std::move(trains), own_metrics, std::move(measuring), threads,
+                                             services, std::move(logs));
 }
 
 }  // namespace skyline::evaluate

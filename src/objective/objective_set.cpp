@@ -101,13 +101,15 @@ std::vector<std::string> ObjectiveSet::measured_needed() const {
 
 bool ObjectiveSet::feasible(const space::Architecture& architecture) const {
   return std::all_of(constraints_.begin(), constraints_.end(), [&](const Constraint& constraint) {
-    return !constraint.computed || within(constraint, computed_metric(architecture, constraint.metric));
+    if (!constraint.computed) return true;
+    const std::optional<double> value = find_computed(architecture, constraint.metric);
+    return !value || within(constraint, *value);
   });
 }
 
 std::optional<std::vector<double>> ObjectiveSet::values(const trial::CommittedTrial& committed) const {
   const auto* measurements = std::get_if<trial::Measurements>(&committed.outcome);
-  if (measurements == nullptr || measurements->pruned) return std::nullopt;
+  if (measurements == nullptr || !trial::is_whole(committed.outcome)) return std::nullopt;
   const space::Architecture& architecture = committed.trial.architecture();
   for (const Constraint& constraint : constraints_) {
     if (!within(constraint, value_of(constraint, architecture, *measurements))) return std::nullopt;

@@ -120,9 +120,11 @@ class CostSurvey {
     layers_ += attempt.architecture->layer_count();
     for (const Objective& objective : set_.objectives()) {
       if (!objective.computed) continue;
+      const std::optional<double> known = find_computed(*attempt.architecture, objective.metric);
+      if (!known) continue;  // a program counts it
+      const double cost = *known;
       const auto [place, is_first] = ranges_.try_emplace(objective.metric);
       CostRange& range = place->second;
-      const double cost = computed_metric(*attempt.architecture, objective.metric);
       if (is_sample_) range.least = is_first ? cost : std::min(range.least, cost);
       if (cost > 0 && is_sample_) range.smallest = std::min(range.smallest, cost);
       if (cost <= range.largest && !is_first) continue;
@@ -222,6 +224,13 @@ void complete_ends(const trial::MetricRange& range, const CostRange& found, Obje
   if (least < *high) low = least;
 }
 
+/// Fills in the ends of a metric that a program counts, as far as its bounds tell them: nothing is counted
+/// for them. Its scale is linear unless the configuration says otherwise.
+void complete_counted_ends(const trial::MetricRange& range, Objective& objective) {
+  if (!objective.states_scale) objective.scale = Scale::kLinear;
+  if (objective.scale == Scale::kLinear) complete_ends(range, {}, objective);
+}
+
 }  // namespace
 
 std::string to_text(Scale scale) {
@@ -280,10 +289,14 @@ void ObjectiveSet::complete_references(const space::SearchSpace& space) {
   if (std::ranges::all_of(objectives_, is_complete)) return;
   const CostRanges costs = CostSurvey(*this, space).run();
   for (Objective& objective : objectives_) {
-    const auto found = costs.find(objective.metric);
-    if (is_complete(objective) || found == costs.end()) continue;
-    complete_ends(compared_range(*trial::find_metric(computed_, objective.metric), constraints_),
-                  found->second, objective);
+    if (is_complete(objective)) continue;
+    const trial::MetricRange range =
+        compared_range(*trial::find_metric(computed_, objective.metric), constraints_);
+    if (std::ranges::find(space.counted(), objective.metric) != space.counted().end()) {
+      complete_counted_ends(range, objective);
+    } else if (const auto found = costs.find(objective.metric); found != costs.end()) {
+      complete_ends(range, found->second, objective);
+    }
   }
 }
 

@@ -52,13 +52,9 @@ void RunState::add(const Commit& commit) {
   trials_.add(committed);
   ++committed_.at(index(committed.trial.phase()));
   if (commit.replayed) ++replayed_;
-  if (trial::is_outside(committed.outcome)) {
-    ++outside_;
-  } else if (std::holds_alternative<trial::Failure>(committed.outcome)) {
-    ++failed_;
-  } else if (!trial::is_whole(committed.outcome)) {
-    ++pruned_;
-  }
+  if (std::holds_alternative<trial::Failure>(committed.outcome)) ++failed_;
+  if (trial::is_outside(committed.outcome)) ++outside_;
+  if (trial::has_extent(committed.outcome, trial::Extent::kPruned)) ++pruned_;
   left_behind_.clear();
   left_final_front_.clear();
   if (committed.trial.is_final()) {

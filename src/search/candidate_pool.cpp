@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <span>
 
 namespace skyline::search {
 namespace {
@@ -43,7 +44,9 @@ class RejectionTally {
   void add(const space::Architecture& architecture) {
     ++total_;
     for (Rejections& rejections : rejections_) {
-      const double value = objective::computed_metric(architecture, rejections.constraint.metric);
+      const auto known = objective::find_computed(architecture, rejections.constraint.metric);
+      if (!known) continue;  // a program counts it
+      const double value = *known;
       if (value < rejections.constraint.low) {
         rejections.nearest_below = std::max(value, rejections.nearest_below.value_or(value));
       } else if (value > rejections.constraint.high) {
@@ -99,7 +102,8 @@ class RejectionTally {
 }  // namespace
 
 CandidatePool::CandidatePool(space::SearchSpace space, objective::ObjectiveSet objectives,
-                             const trial::Budget& budget, std::function<void()> before_attempt)
+                             const trial::Budget& budget, std::function<void()> before_attempt,
+                             std::shared_ptr<CostCounter> counter)
     : space_(std::move(space)),
       objectives_(std::move(objectives)),
       budget_(budget),
@@ -108,12 +112,37 @@ CandidatePool::CandidatePool(space::SearchSpace space, objective::ObjectiveSet o
   known_ = draw(random);
   if (known_ == nullptr) known_ = try_known_once_more();
   unmark_proposed(known_->id);
+  counter_ = std::move(counter);
+  if (counts()) feasible_.reset();  // without the counted constraints
 }
 
-space::BuildAttempt CandidatePool::try_build(const space::Genotype& genotype) const {
+space::BuildAttempt CandidatePool::try_build_uncounted(const space::Genotype& genotype) const {
   if (before_attempt_) before_attempt_();
   ++attempts_;
   return space_.try_build(genotype);
+}
+
+space::BuildAttempt CandidatePool::try_build(const space::Genotype& genotype) const {
+  space::BuildAttempt attempt = try_build_uncounted(genotype);
+  if (counts() && is_feasible(attempt))
+    attempt.architecture->counted = count_costs({pointer_to(attempt)}).front()->counted;
+  return attempt;
+}
+
+std::vector<ArchitecturePointer> CandidatePool::count_costs(
+    std::vector<ArchitecturePointer> architectures) const {
+  for (std::size_t begin = 0; counts() && begin < architectures.size(); begin += CostCounter::kMostAsked) {
+    const std::span<ArchitecturePointer> asked =
+        std::span(architectures)
+            .subspan(begin, std::min(CostCounter::kMostAsked, architectures.size() - begin));
+    const std::vector<std::vector<double>> values = counter_->count(asked);
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+      space::Architecture with_costs = *asked[i];
+      with_costs.counted = values[i];
+      asked[i] = std::make_shared<const space::Architecture>(std::move(with_costs));
+    }
+  }
+  return architectures;
 }
 
 bool CandidatePool::is_feasible(const space::BuildAttempt& attempt) const {
@@ -136,6 +165,13 @@ trial::Proposal CandidatePool::propose(ArchitecturePointer architecture, trial::
                            static_cast<std::uint32_t>(iteration)};
   proposal.budget = budget_;
   return proposal;
+}
+
+ArchitecturePointer CandidatePool::uncounted(const space::Genotype& genotype,
+                                             std::vector<bool>* reads) const {
+  space::BuildAttempt attempt = try_build_uncounted(genotype);
+  if (reads != nullptr) *reads = attempt.reads;
+  return is_feasible(attempt) ? pointer_to(std::move(attempt)) : nullptr;
 }
 
 ArchitecturePointer CandidatePool::feasible(const space::Genotype& genotype, std::vector<bool>* reads) const {
@@ -163,7 +199,7 @@ ArchitecturePointer CandidatePool::draw(RandomStream& random) {
     }
   }
   if (feasible_) drawn = draw_from_enumeration(random);
-  if (drawn == nullptr && known_ != nullptr && !proposed_.contains(known_->id)) drawn = known_;
+  if (drawn == nullptr && known_ != nullptr && !proposed_.contains(known_->id)) drawn = checked(known_);
   // A space without a known candidate is refused sooner.
   if (drawn == nullptr && known_ != nullptr && !feasible_) drawn = draw_by_walk();
   attempts_since_new_ = attempts_ - attempts_before;
@@ -171,13 +207,19 @@ ArchitecturePointer CandidatePool::draw(RandomStream& random) {
   return drawn;
 }
 
+ArchitecturePointer CandidatePool::checked(const ArchitecturePointer& known) const {
+  const ArchitecturePointer with_costs = count_costs({known}).front();
+  return objectives_.feasible(*with_costs) ? with_costs : nullptr;
+}
+
 ArchitecturePointer CandidatePool::draw_first(RandomStream& random) {
-  const auto found = std::ranges::find_if(preferred_, [&](const ArchitecturePointer& preferred) {
-    return !proposed_.contains(preferred->id) && objectives_.feasible(*preferred);
-  });
-  if (found == preferred_.end()) return draw(random);
-  mark_proposed((*found)->id);
-  return *found;
+  for (const ArchitecturePointer& preferred : preferred_) {
+    const ArchitecturePointer found = proposed_.contains(preferred->id) ? nullptr : checked(preferred);
+    if (found == nullptr) continue;
+    mark_proposed(found->id);
+    return found;
+  }
+  return draw(random);
 }
 
 ArchitecturePointer CandidatePool::draw_by_sampling(RandomStream& random) {
@@ -196,16 +238,17 @@ ArchitecturePointer CandidatePool::draw_by_sampling(RandomStream& random) {
 
 ArchitecturePointer CandidatePool::draw_by_directed_search(RandomStream& random) const {
   const auto try_one = [this](const space::Genotype& genotype) { return try_build(genotype); };
-  return DirectedSearch(space_, objectives_, try_one).run(random, [this](const space::Architecture& found) {
-    return !proposed_.contains(found.id);
-  });
+  const std::size_t most =
+      counts() ? static_cast<std::size_t>(kCountedGenotypes) : DirectedSearch::kMostNetworks;
+  return DirectedSearch(space_, objectives_, try_one, most)
+      .run(random, [this](const space::Architecture& found) { return !proposed_.contains(found.id); });
 }
 
 bool CandidatePool::can_enumerate() const {
   const std::int64_t count = space_.genotype_count();
   const double layers =
       static_cast<double>(sampled_layers_) / static_cast<double>(std::max<std::size_t>(sampled_, 1));
-  return count <= kEnumeratedGenotypes && static_cast<double>(count) * layers <= kEnumeratedLayers;
+  return count <= most_genotypes() && static_cast<double>(count) * layers <= kEnumeratedLayers;
 }
 
 void CandidatePool::enumerate() {
@@ -225,7 +268,7 @@ ArchitecturePointer CandidatePool::draw_by_walk() {
     if (!proposed_.contains(met.id)) return candidate(met.genotype);
   }
   if (!walk_) walk_.emplace(space_);
-  const std::size_t end = attempts_ + static_cast<std::size_t>(kEnumeratedGenotypes);
+  const std::size_t end = attempts_ + static_cast<std::size_t>(most_genotypes());
   for (double steps = 0; !walk_->finished() && attempts_ < end && steps < kEnumeratedLayers;) {
     space::BuildAttempt attempt = try_build(walk_->current());
     steps += static_cast<double>(attempt.steps);
@@ -289,6 +332,7 @@ ArchitecturePointer CandidatePool::try_known_once_more() const {
 }
 
 std::string all_evaluated_text(std::size_t architectures) {
+  if (architectures == 0) return "no architecture meets the constraints on counted costs";
   if (architectures == 1) return "the only valid architecture was evaluated";
   return "all " + counted(architectures, "valid architecture") + " were evaluated";
 }

@@ -66,7 +66,10 @@ double DirectedSearch::excess_of(const space::Architecture& architecture) const 
   double excess = 0;
   for (const objective::Constraint& constraint : objectives_.constraints()) {
     if (!constraint.computed) continue;
-    const double value = objective::computed_metric(architecture, constraint.metric);
+    // A program need not count what breaks other constraints.
+    const auto known = objective::find_computed(architecture, constraint.metric);
+    if (!known) continue;
+    const double value = *known;
     if (value > constraint.high) excess += magnitude(value) - magnitude(constraint.high);
     if (value < constraint.low) excess += magnitude(constraint.low) - magnitude(value);
   }

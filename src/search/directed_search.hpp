@@ -23,8 +23,11 @@ class DirectedSearch {
   using TryBuild = std::function<space::BuildAttempt(const space::Genotype& genotype)>;
   /// @param try_build  tries to build an architecture
   DirectedSearch(const space::SearchSpace& space, const objective::ObjectiveSet& objectives,
-                 TryBuild try_build)
-      : space_(space), objectives_(objectives), try_build_(std::move(try_build)) {}
+                 TryBuild try_build, std::size_t most_networks = kMostNetworks)
+      : space_(space),
+        objectives_(objectives),
+        try_build_(std::move(try_build)),
+        most_networks_(most_networks) {}
 
   /// Runs the search. Returns nullptr if it found none.
   /// @param accept  returns whether a valid architecture is wanted
@@ -39,7 +42,7 @@ class DirectedSearch {
     double excess = 0;                 // excess over the bounds; 0 if it meets the constraints
   };
 
-  bool is_over() const { return networks_ >= kMostNetworks || layers_ >= kMostLayers; }
+  bool is_over() const { return networks_ >= most_networks_ || layers_ >= kMostLayers; }
   Point evaluate(space::Genotype genotype);
   double excess_of(const space::Architecture& architecture) const;
   bool is_open(const Point& point, std::size_t parameter) const;
@@ -50,6 +53,7 @@ class DirectedSearch {
   const space::SearchSpace& space_;
   const objective::ObjectiveSet& objectives_;
   TryBuild try_build_;
+  std::size_t most_networks_;
   std::size_t networks_ = 0;
   std::size_t layers_ = 0;
 };

@@ -1,5 +1,8 @@
 #include "skyline/search/algorithm.hpp"
 
+#include "core/config/config_text.hpp"
+#include "search/background_searcher.hpp"
+#include "search/outside_searcher.hpp"
 #include "search/repeating_searcher.hpp"
 
 #include <limits>
@@ -13,8 +16,9 @@ namespace {
 std::size_t most_trials(const ConfigNode& section, const Algorithm& algorithm) {
   const ConfigNode complete = algorithm.keys->complete(section);
   const ConfigNode* trials = complete.find("trials");
-  return trials == nullptr ? std::numeric_limits<std::size_t>::max()
-                           : static_cast<std::size_t>(trials->as_integer());
+  const std::optional<double> number =
+      trials != nullptr && trials->is_scalar() ? parse_number(trials->as_text()) : std::nullopt;
+  return number && *number >= 1 ? static_cast<std::size_t>(*number) : std::numeric_limits<std::size_t>::max();
 }
 
 }  // namespace
@@ -31,17 +35,20 @@ std::unique_ptr<Searcher> make_searcher(const ConfigNode& section, const space::
                                         const objective::ObjectiveSet& objectives, std::uint64_t seed,
                                         const trial::Budget& budget,
                                         std::span<const trial::CommittedTrial> known,
-                                        const TunerStart& start_tuner) {
+                                        const SearchPrograms& programs) {
   const Algorithm& algorithm = algorithm_of(section);
   const std::uint32_t repeats = section.is_map() ? repeats_of(section) : 1;
   const std::optional<PruningOptions> pruning = pruning_of(section);
   algorithm.check(section, budget);
-  std::unique_ptr<Searcher> searcher =
-      algorithm.make(section, {space, objectives, seed, budget, known,
-                               pruning ? pruning->at : std::vector<std::int64_t>(), start_tuner});
-  if (repeats == 1) return searcher;
-  return std::make_unique<RepeatingSearcher>(std::move(searcher), objectives, repeats,
-                                             most_trials(section, algorithm));
+  std::unique_ptr<Searcher> searcher = algorithm.make(
+      section, {space, objectives, seed, budget, known, pruning ? pruning->at : std::vector<std::int64_t>(),
+                programs.start_tuner, programs.counter});
+  if (programs.counter != nullptr)
+    searcher = std::make_unique<BackgroundSearcher>(std::move(searcher), programs.counter);
+  const std::size_t trials = most_trials(section, algorithm);
+  if (repeats > 1)
+    searcher = std::make_unique<RepeatingSearcher>(std::move(searcher), objectives, repeats, trials);
+  return std::make_unique<OutsideSearcher>(std::move(searcher), trials);
 }
 
 }  // namespace skyline::search

@@ -79,7 +79,8 @@ std::optional<std::vector<double>> StepComparison::minimized(const space::Archit
 bool StepComparison::counts(const trial::CommittedTrial& committed) const {
   const auto* measured = std::get_if<trial::Measurements>(&committed.outcome);
   if (measured == nullptr || committed.trial.is_final()) return false;
-  if (!measured->pruned) return objectives_.values(committed).has_value();
+  if (trial::is_whole(committed.outcome)) return objectives_.values(committed).has_value();
+  if (trial::is_outside(committed.outcome)) return false;
   return std::ranges::none_of(objectives_.constraints(), [&](const objective::Constraint& constraint) {
     if (constraint.computed || compares(constraint.metric)) return false;  // computed ones are met
     const double value = measured->values.at(constraint.measured_index);   // NaN breaks nothing

@@ -21,10 +21,10 @@ RepeatingSearcher::RepeatingSearcher(std::unique_ptr<Searcher> algorithm,
     : algorithm_(std::move(algorithm)),
       objectives_(objectives),
       front_(objectives.objectives().size(), repeats),
-      outside_(trials) {}
+      trials_(trials) {}
 
 Answer RepeatingSearcher::ask(std::size_t room) {
-  room = std::min(room, outside_.places() - asked_);
+  room = std::min(room, trials_ - asked_);
   std::vector<trial::Proposal> proposals;
   while (proposals.size() < room) {
     std::optional<trial::Proposal> repeat = next_repeat();
@@ -44,7 +44,7 @@ Answer RepeatingSearcher::ask(std::size_t room) {
 }
 
 bool RepeatingSearcher::accept(const trial::Proposal& recorded) {
-  if (asked_ == outside_.places()) return false;
+  if (asked_ == trials_) return false;
   if (const std::optional<trial::Proposal> repeat = next_repeat()) {
     const bool is_it =
         recorded.repeat == repeat->repeat && recorded.architecture->id == repeat->architecture->id;
@@ -65,7 +65,6 @@ bool RepeatingSearcher::accept(const trial::Proposal& recorded) {
 
 void RepeatingSearcher::tell(const trial::CommittedTrial& committed) {
   --in_flight_;
-  outside_.tell(committed);
   const auto shared = std::make_shared<const trial::CommittedTrial>(committed);
   std::vector<RepeatedFront::Decided> decided = front_.tell(objectives_, shared).decided;
   std::ranges::sort(decided, {}, [](const auto& one) { return one.mean->trial.number; });
@@ -79,16 +78,16 @@ void RepeatingSearcher::tell(const trial::CommittedTrial& committed) {
 }
 
 bool RepeatingSearcher::finished() const {
-  return asked_ == outside_.places() || (algorithm_->finished() && in_flight_ == 0 && front_.open().empty());
+  return asked_ == trials_ || (algorithm_->finished() && in_flight_ == 0 && front_.open().empty());
 }
 
 std::string RepeatingSearcher::finish_reason() const {
-  return asked_ == outside_.places() ? outside_.finish_reason() : algorithm_->finish_reason();
+  return asked_ == trials_ ? counted(asked_, "trial") + " done" : algorithm_->finish_reason();
 }
 
 std::size_t RepeatingSearcher::expected_trials() const {
   const std::size_t once = algorithm_->expected_trials();
-  return once > outside_.places() / front_.repeats() ? outside_.places() : once * front_.repeats();
+  return once > trials_ / front_.repeats() ? trials_ : once * front_.repeats();
 }
 
 /// Returns the next repeat of the first member of the front that has none in flight and is yet to be decided.

@@ -3,7 +3,6 @@
 #include "skyline/objective/objective_set.hpp"
 #include "skyline/search/searcher.hpp"
 
-#include "search/algorithms/outside_trials.hpp"
 #include "search/pareto/repeated_front.hpp"
 
 #include <cstdint>
@@ -33,9 +32,11 @@ class RepeatingSearcher final : public Searcher {
   void stop() override { algorithm_->stop(); }
   std::optional<std::size_t> generation() const override { return algorithm_->generation(); }
   bool finished() const override;
-  bool gave_up() const override {
-    return asked_ == outside_.places() ? outside_.too_many() : algorithm_->gave_up();
+  void allow_one_more() override {
+    ++trials_;
+    algorithm_->allow_one_more();
   }
+  bool gave_up() const override { return asked_ < trials_ && algorithm_->gave_up(); }
   std::string finish_reason() const override;
   std::size_t expected_trials() const override;
   std::string progress_summary() const override { return algorithm_->progress_summary(); }
@@ -49,7 +50,7 @@ class RepeatingSearcher final : public Searcher {
   std::unique_ptr<Searcher> algorithm_;
   objective::ObjectiveSet objectives_;
   RepeatedFront front_;
-  OutsideTrials outside_;
+  std::size_t trials_;                                    // most trials, repeats included
   std::size_t asked_ = 0;                                 // trials, repeats included
   std::size_t in_flight_ = 0;                             // trials without a result, repeats included
   std::size_t pending_ = 0;                               // trials of the algorithm that it was not told

@@ -4,6 +4,8 @@
 #include "trial/metric_keys.hpp"
 
 #include <array>
+#include <memory>
+#include <utility>
 
 namespace skyline::trial {
 namespace {
@@ -53,16 +55,49 @@ const OptionTable<GivenMetric>& GivenMetric::table() {
   return table;
 }
 
+const OptionTable<GivenMetric>& GivenMetric::counted_table() {
+  static const OptionTable<GivenMetric> table{
+      {"better", &GivenMetric::better, if_given(better_direction()),
+       "The better direction, where no objective says it."},
+      {"range", &GivenMetric::range, metric_range(),
+       "All values that it can have; another answer of the program is a mistake. Unbounded unless given."},
+      {"unit", &GivenMetric::unit, text("a word"), "Its unit, for people."}};
+  return table;
+}
+
 bool is_given(const ConfigNode::Entry& entry) {
   return entry.value.is_map() && entry.value.find("is") != nullptr;
 }
 
-GivenMetric read_given_metric(const ConfigNode& map, const ConfigNode::Entry& entry) {
+GivenMetric read_given_metric(const ConfigNode& map, const ConfigNode::Entry& entry,
+                              const OptionTable<GivenMetric>& table) {
   check_metric_name(key_node(map, entry));
-  if (!entry.value.is_map()) entry.value.fail_expected(section_text(GivenMetric::table()));
-  GivenMetric metric = GivenMetric::table().parse(entry.value);
+  if (!entry.value.is_map()) entry.value.fail_expected(section_text(table));
+  GivenMetric metric = table.parse(entry.value);
   metric.name = entry.key;
   return metric;
+}
+
+OptionKind<std::vector<GivenMetric>> given_by_name(const OptionTable<GivenMetric>& table,
+                                                   const std::string& expected) {
+  ConfigNode schema = ConfigNode::make_map({{"type", schema_text("object"), {}}}, {});
+  schema.set("additionalProperties", table.schema());
+  OptionKind<std::vector<GivenMetric>> kind{{expected, schema}};
+  kind.sections = {{"NAME", std::make_shared<const OptionTable<GivenMetric>>(table)}};
+  kind.read = [&table](const ConfigNode& node, std::vector<GivenMetric>& metrics) {
+    if (!node.is_map()) return false;
+    metrics.clear();
+    for (const ConfigNode::Entry& entry : node.entries())
+      metrics.push_back(read_given_metric(node, entry, table));
+    return true;
+  };
+  kind.write = [&table](const std::vector<GivenMetric>& metrics) {
+    if (metrics.empty()) return ConfigNode();
+    std::vector<ConfigNode::Entry> entries;
+    for (const GivenMetric& metric : metrics) entries.push_back({metric.name, table.to_config(metric), {}});
+    return ConfigNode::make_map(std::move(entries), {});
+  };
+  return kind;
 }
 
 std::vector<GivenMetric> given_metrics(const ConfigNode& root) {
@@ -78,6 +113,11 @@ std::vector<GivenMetric> given_metrics(const ConfigNode& root) {
       add_from(item, found);
     }
   }
+  const ConfigNode* const costs = root.is_map() ? root.find("costs") : nullptr;
+  const ConfigNode* const counted = costs != nullptr && costs->is_map() ? costs->find("metrics") : nullptr;
+  if (counted == nullptr || !counted->is_map()) return found;
+  for (const ConfigNode::Entry& entry : counted->entries())
+    found.push_back(read_given_metric(*counted, entry, GivenMetric::counted_table()));
   return found;
 }
 

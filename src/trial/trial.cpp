@@ -18,12 +18,11 @@ struct Word {
 
 constexpr std::array<Word<Phase>, 2> kPhases{{{Phase::kSearch, "search"}, {Phase::kFinal, "final"}}};
 
-constexpr std::array<Word<FailureKind>, 8> kFailureKinds{{{FailureKind::kDiverged, "diverged"},
+constexpr std::array<Word<FailureKind>, 7> kFailureKinds{{{FailureKind::kDiverged, "diverged"},
                                                           {FailureKind::kOutOfMemory, "out_of_memory"},
                                                           {FailureKind::kException, "exception"},
                                                           {FailureKind::kStopped, "stopped"},
                                                           {FailureKind::kProgram, "program"},
-                                                          {FailureKind::kOutside, "outside"},
                                                           {FailureKind::kStorage, "storage"},
                                                           {FailureKind::kFilledStorage, "filled_storage"}}};
 
@@ -68,7 +67,11 @@ std::string_view to_text(FailureKind kind) {
 
 std::string_view status_of(const Outcome& outcome) {
   if (const auto* failure = std::get_if<Failure>(&outcome)) return to_text(failure->kind);
-  return is_whole(outcome) ? kOk : kPruned;
+  return kExtents.at(static_cast<std::size_t>(std::get<Measurements>(outcome).extent));
+}
+
+std::string reason_of(const Outcome& outcome) {
+  return std::visit([](const auto& either) { return either.reason; }, outcome);
 }
 
 Phase parse_phase(std::string_view text) {

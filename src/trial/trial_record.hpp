@@ -15,7 +15,7 @@ namespace skyline::space {
 /// An architecture that was read back has no space to build its network.
 template <typename Visitor>
 void for_each_field(Architecture& architecture, Visitor& visit) {
-  visit(architecture.id, architecture.genotype.choices, architecture.used);
+  visit(architecture.id, architecture.genotype.choices, architecture.used, architecture.counted);
   for (const NamedCost& each : kCosts) visit(architecture.cost.*each.value);  // small numbers
 }
 
@@ -50,7 +50,7 @@ void for_each_field(StepValues& step, Visitor& visit) {
 
 template <typename Visitor>
 void for_each_field(Measurements& measurements, Visitor& visit) {
-  visit(measurements.values, measurements.steps, measurements.pruned);
+  visit(measurements.values, measurements.steps, measurements.extent, measurements.reason);
 }
 
 template <typename Visitor>

@@ -57,6 +57,7 @@ class Before(RunsCase):
             self.assertGreater(board_ms, 40)
             self.assertEqual((trial["status"], trial["reason"]),
                              ("outside", f"`board_ms` is {board_ms}, and its constraint [0, 40]"))
+            self.assertEqual(trial["metrics"], {"board_ms": board_ms})
         return outside
 
     def test_what_is_outside_of_a_bound_is_not_trained_and_costs_no_trial(self):
@@ -65,7 +66,7 @@ class Before(RunsCase):
         outside = self.check(trials, 9)
         self.assertEqual(self.noted("asked"), [str(number) for number in range(len(trials))], "each once")
         self.assertEqual(self.noted("trained"), [str(trial["trial"]) for trial in trials if trial["status"] == "ok"])
-        self.assertIn(f"9 trials done, beside {len(outside)} outside of constraints", done.stderr + done.stdout)
+        self.assertIn(f"{9 + len(outside)} trials done, {len(outside)} of them outside of constraints", done.stderr + done.stdout)
         for trial in trials:
             if trial["status"] == "ok":
                 self.assertEqual(trial["metrics"]["board_ms"], trial["parameters"]["layers"] * trial["parameters"]["width"])

@@ -82,10 +82,11 @@ TEST(TunerLines, TellValuesAndFailures) {
       R"({"tell":{"trial":4,"parameters":{"width":16,"rate":1e-05,"norm":true},)"
       R"("values":{"loss":0.5,"size":null}}})"
       "\n");
-  EXPECT_THAT(
-      result_line(4, result_of({{0, 1, 2}}, trial::Measurements{.values = {0.5, nan}, .pruned = true}),
-                  mixed_space(), objectives()),
-      HasSubstr(R"("values":{"loss":0.5,"size":null},"pruned":true})"));
+  EXPECT_THAT(result_line(4,
+                          result_of({{0, 1, 2}}, trial::Measurements{.values = {0.5, nan},
+                                                                     .extent = trial::Extent::kPruned}),
+                          mixed_space(), objectives()),
+              HasSubstr(R"("values":{"loss":0.5,"size":null},"pruned":true})"));
   const trial::Failure failure{trial::FailureKind::kProgram, "said \"no\"\xff"};
   EXPECT_EQ(result_line({}, result_of({{0, 1, 0}}, failure), mixed_space(), objectives()),
             "{\"tell\":{\"trial\":null,\"parameters\":{\"width\":16,\"rate\":1e-05,\"norm\":\"batch\"},"

@@ -187,7 +187,9 @@ TEST(FrontTable, CountsTheFailuresThatDifferInNumbersAlone) {
 }
 
 TEST(FrontTable, TellsTrialsOutsideOfConstraintsFromFailedOnes) {
-  const trial::Failure outside{trial::FailureKind::kOutside, "`board_ms` is 9, and its constraint [0, 5]"};
+  const trial::Measurements outside{.values = {},
+                                    .extent = trial::Extent::kOutside,
+                                    .reason = "`board_ms` is 9, and its constraint [0, 5]"};
   EXPECT_EQ(
       table_of_all(outside),
       "the front is empty: no trial was trained, because each broke a constraint before, the first one: "

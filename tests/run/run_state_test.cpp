@@ -121,7 +121,9 @@ TEST_F(RunStateTest, CountsTrialsByPhaseAndFailures) {
 
 TEST_F(RunStateTest, CountsTrialsOutsideOfConstraintsApartFromFailures) {
   state_.begin_phase(trial::Phase::kSearch, 2);
-  commit(trial::Failure{trial::FailureKind::kOutside, "too slow"}, 1);
+  commit(
+      trial::Measurements{.values = {std::nan("")}, .extent = trial::Extent::kOutside, .reason = "too slow"},
+      1);
   state_.set_expected(3);
   commit(trial::Failure{trial::FailureKind::kDiverged, "NaN"}, 1);
   EXPECT_EQ(state_.outside(), 1U);

@@ -82,7 +82,7 @@ TEST(PruningBars, CountPrunedTrialsAndNeitherFailuresNorFullTrainings) {
   trial::CommittedTrial full = trial_with({0.2});
   full.trial.proposal.trains = 0;
   trial::CommittedTrial pruned = trial_with({0.3});
-  std::get<trial::Measurements>(pruned.outcome).pruned = true;
+  std::get<trial::Measurements>(pruned.outcome).extent = trial::Extent::kPruned;
   for (const auto& told : {failed, full, pruned}) bars.tell(told);
   EXPECT_THAT(bars.bars()[0].points, IsEmpty());
   bars.tell(trial_with({0.4}));
@@ -96,7 +96,8 @@ std::vector<double> bar_below_5(bool pruned, const std::vector<std::pair<double,
   for (const auto& [accuracy, latency] : trials) {
     trial::CommittedTrial told = trial_with({accuracy});
     std::get<trial::Measurements>(told.outcome).values = {pruned ? accuracy : 0.5, latency};
-    std::get<trial::Measurements>(told.outcome).pruned = pruned;
+    std::get<trial::Measurements>(told.outcome).extent =
+        pruned ? trial::Extent::kPruned : trial::Extent::kWhole;
     bars.tell(told);
   }
   return bars.bars().front().points;
@@ -173,8 +174,8 @@ trial::Outcome growing(const trial::Trial& trial) {
   auto measured = std::get<trial::Measurements>(skyline::testing::closed_formula(trial));
   const double accuracy = measured.values[0];
   measured.steps = {{1, {0.5 * accuracy, kNoValue}}, {3, {0.8 * accuracy, kNoValue}}};
-  measured.pruned = accuracy < 0.45;
-  if (measured.pruned) {
+  if (accuracy < 0.45) {
+    measured.extent = trial::Extent::kPruned;
     measured.steps.pop_back();
     measured.values = measured.steps.back().values;
   }

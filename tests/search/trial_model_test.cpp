@@ -5,11 +5,13 @@
 #include "search/search_run.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -100,6 +102,48 @@ TEST_F(TrialModelOfMany, AnImprovementOfValuesCountsFromTheReferenceOn) {
   const Eigen::ArrayXd beyond =
       acquisition_with("reference: 2, ideal: 3", TrialModel::Acquisition::kHypervolume);
   EXPECT_TRUE((beyond == of_targets).all()) << "where nothing is better than the reference";
+}
+
+TEST_F(TrialModelOfMany, LearnsWhatWasAskedOfTrialsThatWereNotTrained) {
+  std::vector<double> flops;
+  for (const CandidatePointer& one : candidates_)
+    flops.push_back(static_cast<double>(one->architecture->cost.flops));
+  std::ranges::nth_element(flops, flops.begin() + 50);
+  const double bound = flops[50];
+  const objective::ObjectiveSet objectives =
+      testing::objective_set("[{maximize: accuracy}]", "[{latency: [0, " + std::to_string(bound) + "]}]");
+  TrialModel model(objectives, *embedding_);
+  std::size_t trained = 0;
+  const auto is_within = [&](std::size_t i) {
+    return static_cast<double>(candidates_[i]->architecture->cost.flops) <= bound;
+  };
+  constexpr std::size_t kTold = 70;
+  for (std::size_t i = 0; i < kTold; ++i) {
+    CommittedTrial result = results_[i];
+    const auto latency = static_cast<double>(candidates_[i]->architecture->cost.flops);
+    trial::Measurements measured{{std::nan(""), latency}};
+    if (is_within(i)) {
+      measured.values[0] = std::get_if<trial::Measurements>(&results_[i].outcome) != nullptr
+                               ? std::get<trial::Measurements>(results_[i].outcome).values[0]
+                               : 0.5;
+      ++trained;
+    } else {
+      measured.extent = trial::Extent::kOutside;
+    }
+    result.outcome = measured;
+    model.tell(result, candidates_[i]);
+  }
+  EXPECT_EQ(model.results(), kTold);
+  EXPECT_EQ(model.successes(), trained) << "no failure, and no success";
+  model.fit({});
+  for (const CandidatePointer& best : model.best(kTold))
+    EXPECT_LE(static_cast<double>(best->architecture->cost.flops), bound);
+  const Eigen::ArrayXd values = acquisition(model);
+  double within = 0;
+  double beyond = 0;
+  for (std::size_t i = kTold; i < candidates_.size(); ++i)
+    (is_within(i) ? within : beyond) += values[static_cast<Eigen::Index>(i)];
+  EXPECT_LT(beyond, 0.3 * within);
 }
 
 TEST_F(TrialModelOfMany, GoesOnTowardsABoundThatIsFarAwayAndToOneThatAllowsOneValue) {

@@ -25,7 +25,7 @@ enum class Scale { kLinear, kLog };
 std::string to_text(Scale scale);
 
 /// A number to minimize or maximize. Computed ones are known before a training: the members of space::Cost,
-/// and metrics that expressions give. The others are measured by the evaluator.
+/// metrics that expressions give, and those that a program counts. The others are measured by the evaluator.
 struct Objective {
   std::string metric;
   Sense sense = Sense::kMinimize;
@@ -79,10 +79,10 @@ bool is_int8_cost(std::string_view metric);
 /// Returns the first place in the objectives and constraints of a configuration that names a cost in int8.
 /// What has a wrong form names none; ObjectiveSet::parse refuses it.
 std::optional<ConfigNode> int8_cost_in(const ConfigNode& root);
-/// Returns a computed metric of an architecture: one that an expression gives, or a cost of its network.
-/// Returns nullopt for a metric that is not computed.
+/// Returns a computed metric of an architecture: one that an expression gives or a program has counted, or a
+/// cost of its network. Returns nullopt for a metric that is not computed, or not counted yet.
 std::optional<double> find_computed(const space::Architecture& architecture, std::string_view metric);
-/// Returns the same. @throws InternalError for a metric that is not computed
+/// Returns the same. @throws InternalError for a metric that is not known
 double computed_metric(const space::Architecture& architecture, std::string_view metric);
 
 /// The objectives and constraints that guide a search, of metrics that every trial has. of_full_trainings()
@@ -120,14 +120,14 @@ class ObjectiveSet {
 
   const std::vector<Objective>& objectives() const { return objectives_; }
   const std::vector<Constraint>& constraints() const { return constraints_; }
-  /// Returns the descriptions of all computed metrics: those that expressions give, in their order, then the
-  /// costs of networks if the space has some, those in int8 only if one of them is named. An objective says
-  /// which direction of a given one is better.
+  /// Returns the descriptions of all computed metrics: those that expressions give or a program counts, in
+  /// their order, then the costs of networks if the space has some, those in int8 only if one of them is
+  /// named. An objective says which direction of a given one is better.
   const std::vector<trial::Metric>& computed() const { return computed_; }
   /// Returns the names of measured metrics that an objective or a constraint needs.
   std::vector<std::string> measured_needed() const;
 
-  /// Returns whether an architecture meets every computed constraint.
+  /// Returns whether an architecture meets every computed constraint, as far as these are known.
   bool feasible(const space::Architecture& architecture) const;
   /// Returns the objective values in the user's sense, [num_objectives]. Returns nullopt if the trial failed
   /// or was pruned, a needed metric is NaN, or a measured constraint is not met; such trials are never on the

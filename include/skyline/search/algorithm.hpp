@@ -1,6 +1,7 @@
 #pragma once
 
 #include "skyline/core/option_table.hpp"
+#include "skyline/search/cost_counter.hpp"
 #include "skyline/search/pruning.hpp"
 #include "skyline/search/searcher.hpp"
 #include "skyline/search/tuner.hpp"
@@ -29,6 +30,14 @@ struct SearchProblem {
   std::vector<std::int64_t> steps = {};
   /// Starts the program of the user that chooses; empty where nothing is trained, as in `skyline validate`.
   TunerStart start_tuner = {};
+  /// Counts costs before a proposal is made; nullptr if no program does, or where nothing is trained.
+  std::shared_ptr<CostCounter> counter = {};
+};
+
+/// The programs of the user that a search asks; none where nothing is trained.
+struct SearchPrograms {
+  TunerStart start_tuner = {};
+  std::shared_ptr<CostCounter> counter = {};
 };
 
 /// A run or a table whose results a search is told before it begins.
@@ -167,6 +176,6 @@ std::unique_ptr<Searcher> make_searcher(const ConfigNode& section, const space::
                                         const objective::ObjectiveSet& objectives, std::uint64_t seed,
                                         const trial::Budget& budget = {},
                                         std::span<const trial::CommittedTrial> known = {},
-                                        const TunerStart& start_tuner = {});
+                                        const SearchPrograms& programs = {});
 
 }  // namespace skyline::search

@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 #include "skyline/core/random.hpp"
 #include "skyline/objective/objective_set.hpp"
+#include "skyline/search/cost_counter.hpp"
 #include "skyline/space/search_space.hpp"
 
 #include <cstddef>
@@ -44,13 +45,18 @@ class CandidatePool {
   static constexpr std::size_t kLargestAsk = 1'000;
   /// Number of networks after which an ask should end (Answer::State::kMore).
   static constexpr std::size_t kAttemptsOfAnAsk = 256;
+  /// Most genotypes that are enumerated, or looked at in a row, if a program counts costs of each.
+  static constexpr std::int64_t kCountedGenotypes = 2'000;
 
   /// @param before_attempt  called before each attempt to build a network; it may throw to leave a long draw,
   ///                        and the pool is of no use afterwards
+  /// @param counter         counts costs; nullptr if no program does, or nothing is proposed. It is not asked
+  ///                        here.
   /// @throws NoValidArchitecture if the space has no candidate, with the number of rejected genotypes for
   /// each reason
   CandidatePool(space::SearchSpace space, objective::ObjectiveSet objectives,
-                const trial::Budget& budget = {}, std::function<void()> before_attempt = {});
+                const trial::Budget& budget = {}, std::function<void()> before_attempt = {},
+                std::shared_ptr<CostCounter> counter = nullptr);
 
   const space::SearchSpace& space() const { return space_; }
   const objective::ObjectiveSet& objectives() const { return objectives_; }
@@ -62,9 +68,17 @@ class CandidatePool {
   /// Returns the number of networks that were built so far, candidates or not.
   std::size_t attempts() const { return attempts_; }
 
+  /// Returns whether a program counts costs.
+  bool counts() const { return counter_ != nullptr; }
   /// Returns the architecture of a genotype, proposed or not, or nullptr if it cannot be built or does not
-  /// meet the computed constraints.
+  /// meet the computed constraints, as far as these are known without a program.
   /// @param reads  gets the parameters on which that depends (space::BuildAttempt); may be null
+  ArchitecturePointer uncounted(const space::Genotype& genotype, std::vector<bool>* reads = nullptr) const;
+  /// Returns the architectures with their counted costs, or as they are if no program counts.
+  std::vector<ArchitecturePointer> count_costs(std::vector<ArchitecturePointer> architectures) const;
+  /// Returns an architecture of the space with its counted costs; nullptr if it breaks a computed constraint.
+  ArchitecturePointer checked(const ArchitecturePointer& known) const;
+  /// Returns the same as uncounted(), but with counted costs, and nullptr if these break a constraint.
   ArchitecturePointer feasible(const space::Genotype& genotype, std::vector<bool>* reads = nullptr) const;
   /// Returns the same, but nullptr if the architecture is marked as proposed.
   ArchitecturePointer candidate(const space::Genotype& genotype, std::vector<bool>* reads = nullptr) const;
@@ -104,9 +118,11 @@ class CandidatePool {
     space::ArchId id{};
   };
 
+  space::BuildAttempt try_build_uncounted(const space::Genotype& genotype) const;
   space::BuildAttempt try_build(const space::Genotype& genotype) const;
   bool is_feasible(const space::BuildAttempt& attempt) const;
   bool is_candidate(const space::BuildAttempt& attempt) const;
+  std::int64_t most_genotypes() const { return counts() ? kCountedGenotypes : kEnumeratedGenotypes; }
   bool can_enumerate() const;
   void enumerate();
   ArchitecturePointer draw_by_sampling(RandomStream& random);
@@ -119,6 +135,7 @@ class CandidatePool {
   objective::ObjectiveSet objectives_;
   trial::Budget budget_;
   std::function<void()> before_attempt_;
+  std::shared_ptr<CostCounter> counter_;
   ArchitecturePointer known_;  // a candidate, used if draws find none
   std::vector<ArchitecturePointer> preferred_;
   mutable std::size_t attempts_ = 0;

@@ -53,6 +53,9 @@ class Searcher {
   /// Takes the mean of the repeats of a trial (`search.repeats`) in place of its result.
   /// @param count  number of results of which it is the mean, at least 1
   virtual void tell_mean(const trial::CommittedTrial& mean, std::size_t /*count*/) { tell(mean); }
+  /// Called after a trial was told that was not trained (trial::Extent::kOutside), as long as its limit of
+  /// trials may grow: that trial has no place among them.
+  virtual void allow_one_more() {}
   /// Called at most once, when the run stops. It is asked nothing more, and should stop thinking.
   virtual void stop() {}
   /// Returns whether a later ask may continue this committed trial, whose horizon is larger than its budget.

@@ -47,10 +47,11 @@ enum class ConditionRules {
   kExact
 };
 
-/// A metric that an expression gives before any training: of the parameters and of the network's costs.
+/// A metric that is known before any training: an expression of the parameters and of the network's costs
+/// gives it, or a program of the user counts it.
 struct GivenExpression {
   std::string name;
-  ConfigNode source;  // scalar with the expression
+  ConfigNode source;  // scalar with the expression; null if a program counts the metric
   // The ends of the values that it may have, both included.
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
@@ -83,11 +84,14 @@ class Architecture {
   // used[p]: network, training or a given metric depend on parameter p; all, without a network
   std::vector<bool> used;
   Cost cost;  // cost of the network; zeros without one
+  // Values of SearchSpace::counted(), in that order; empty unless a program has counted them. They are no
+  // part of the identity, and follow from it.
+  std::vector<double> counted;
 
   /// Returns whether there is a network: not in a space of parameters alone.
   bool has_network() const;
-  /// Returns the value of a metric that an expression gives, or nullopt if the space has none of this name.
-  /// It builds no network.
+  /// Returns the value of a metric that an expression gives or a program has counted; nullopt if the space
+  /// has none of this name, or it is not counted yet. It builds no network.
   std::optional<double> given(std::string_view metric) const;
   /// Returns the number of layers of the network, 0 without one. It may build the network.
   std::size_t layer_count() const { return has_network() ? network().layers.size() : 0; }
@@ -168,6 +172,8 @@ class SearchSpace {
   /// Returns the names of the metrics that expressions give, in their order. The views are valid as long as
   /// the space or a copy of it.
   std::vector<std::string_view> given() const;
+  /// Returns the names of the metrics that a program of the user counts, likewise.
+  const std::vector<std::string>& counted() const;
   const DataShape& data() const;
   /// Returns the number of genotypes (not architectures): the product of the numbers of values, below 2^63.
   std::int64_t genotype_count() const;

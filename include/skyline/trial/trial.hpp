@@ -191,18 +191,16 @@ struct Trial {
   const Inherit* inherits() const { return inherit_of(proposal.start); }
 };
 
-/// kProgram: a user's own program failed by itself, as it would at each try. kOutside: a program that was
-/// asked before the training measured what a constraint forbids, so nothing was trained. The last two are no
-/// results, like kStopped, and in no journal: the trial is tried again. kStorage: the storage of a host
-/// failed it. kFilledStorage: it met a full disk of which it had most for itself; it is tried again while no
-/// other trial trains, and if it is so once more, that is a kProgram.
+/// kProgram: a user's own program failed by itself, as it would at each try. The last two are no results,
+/// like kStopped, and in no journal: the trial is tried again. kStorage: the storage of a host failed it.
+/// kFilledStorage: it met a full disk of which it had most for itself; it is tried again while no other trial
+/// trains, and if it is so once more, that is a kProgram.
 enum class FailureKind : std::uint8_t {
   kDiverged,
   kOutOfMemory,
   kException,
   kStopped,
   kProgram,
-  kOutside,
   kStorage,
   kFilledStorage
 };
@@ -223,33 +221,41 @@ struct StepValues {
   std::vector<double> values;
 };
 
+/// How far a trial with values was trained. Only whole ones are ever on a front. kPruned: it ended early,
+/// because it was far behind others; it counts as a trial. kOutside: nothing was trained, because a program
+/// that was asked before measured what a constraint forbids.
+enum class Extent : std::uint8_t { kWhole, kPruned, kOutside };
+
 /// Measured values, in the order of EvaluatorKind::metrics; NaN if a metric was not measured.
 struct Measurements {
+  /// A pruned trial has the values of the last of `steps`, which the engine fills in. One that is
+  /// outside has what was asked before.
   std::vector<double> values;
   std::vector<StepValues> steps =
       {};  // the declared steps that were reported, ascending; the engine adds them
-  /// Whether the trial ended early because it was far behind others. Its values are those of the last of
-  /// `steps`, which the engine fills in. It counts as a trial, and is never on a front.
-  bool pruned = false;
+  Extent extent = Extent::kWhole;
+  std::string reason = {};  // why the trial is outside, in one line
 };
 
 /// The outcome of a trial. A failure is a value; a failed trial is never on the front.
 using Outcome = std::variant<Measurements, Failure>;
-/// Returns whether nothing was trained because of what was asked before the training.
-inline bool is_outside(const Outcome& outcome) {
-  const auto* failure = std::get_if<Failure>(&outcome);
-  return failure != nullptr && failure->kind == FailureKind::kOutside;
-}
-/// Returns whether the trial was trained to the end of its budget.
-inline bool is_whole(const Outcome& outcome) {
+/// Returns whether a trial has values, and was trained so far.
+inline bool has_extent(const Outcome& outcome, Extent extent) {
   const auto* measured = std::get_if<Measurements>(&outcome);
-  return measured != nullptr && !measured->pruned;
+  return measured != nullptr && measured->extent == extent;
 }
-/// The status of a trial that was trained to its end, and of one that was pruned.
-inline constexpr std::string_view kOk = "ok";
-inline constexpr std::string_view kPruned = "pruned";
+inline bool is_outside(const Outcome& outcome) {
+  return has_extent(outcome, Extent::kOutside);
+}
+inline bool is_whole(const Outcome& outcome) {
+  return has_extent(outcome, Extent::kWhole);
+}
+/// The status of a trial with values, by its extent.
+inline constexpr std::array<std::string_view, 3> kExtents{"ok", "pruned", "outside"};
 /// Returns one of them, or the kind of the failure.
 std::string_view status_of(const Outcome& outcome);
+/// Returns why a trial failed or is outside, in one line; empty for others.
+std::string reason_of(const Outcome& outcome);
 
 /// Times of a trial, and the place where it ran. They are never part of the canonical journal.
 struct TrialTiming {

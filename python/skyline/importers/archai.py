@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import json
 import os
@@ -20,6 +21,7 @@ from .source import Node
 
 _METRIC = "val_acc"
 _FUNCTION = "train.py:train"
+_COUNT = "count"
 _DEFAULT_TRIALS = 100
 # Algorithms by Archai's names, with their keys here by Archai's.
 _ALGORITHMS: Mapping[str, tuple[str, Mapping[str, str]]] = {
@@ -81,6 +83,18 @@ def _tree_of(file: pathlib.Path) -> archai.ArchParamTree:
     return next(tree for _, tree in found.values())
 
 
+def _counted(file: pathlib.Path) -> list[str]:
+    """Returns the names of the numbers that the function `count` of a file returns, as far as a dictionary in its text says them."""
+    try:
+        statements = ast.parse(file.read_bytes()).body
+    except (OSError, SyntaxError, ValueError):
+        return []
+    functions = [each for each in statements if isinstance(each, ast.FunctionDef) and each.name == _COUNT]
+    returned = [each.value for function in functions for each in ast.walk(function) if isinstance(each, ast.Return)]
+    keys = [key for each in returned if isinstance(each, ast.Dict) for key in each.keys]
+    return list(dict.fromkeys(key.value for key in keys if isinstance(key, ast.Constant) and isinstance(key.value, str)))
+
+
 class ArchaiSearch:
     """Makes the configuration of a search."""
 
@@ -96,8 +110,11 @@ class ArchaiSearch:
         if not pathlib.Path(_FUNCTION.partition(":")[0]).is_file():
             self.made.note(f"{_FUNCTION} is to be written: a function of the parameters, which builds the model of archai.config() "
                            "(docs/coming_from.md)")
-        self.made.note("objectives are code in Archai: add others to command.metrics and objectives. One with compute_intensive=False is known "
-                       "after a trial here, and not before it, unless the network is a space of Skyline (docs/spaces.md)")
+        self._counted = _counted(pathlib.Path(_FUNCTION.partition(":")[0]))
+        names = ", ".join(self._counted)
+        counted_by = f"count() of train.py returns: {names}" if names else "a function count() of train.py returns"
+        self.made.note("objectives are code in Archai: add others to command.metrics and objectives. Bounds on what is known before a training "
+                       f"(compute_intensive=False) are constraints on what {counted_by}; then no trial outside is trained (docs/coming_from.md)")
         self._write()
 
     def summary(self, out: str) -> list[str]:
@@ -171,6 +188,10 @@ class ArchaiSearch:
         epochs = {} if self._epochs is None else {"epochs": self._epochs}
         made.sections["command"] = {"python": _FUNCTION, "metrics": {self._metric: {"better": "higher"}}, **epochs,
                                     "env": {"ARCHAI_FORM": json.dumps(self._reader.form)}}
+        if self._counted:
+            form = f"ARCHAI_FORM={json.dumps(self._reader.form)}".replace("{", "{{")
+            made.sections["costs"] = {"run": ["env", form, "python3", "-m", "skyline.run_costs", f"train.py:{_COUNT}"],
+                                      "metrics": {name: {} for name in self._counted}}
         made.sections["objectives"] = [{"maximize": self._metric}]
         made.sections["search"] = self._search
         if self._seed is not None:

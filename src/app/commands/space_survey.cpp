@@ -103,10 +103,12 @@ class Surveyor {
 void Surveyor::note_valid(const space::Architecture& architecture) {
   survey_.architectures.insert(architecture.id);
   for (const trial::Metric& metric : objectives_.computed()) {
-    const double value = objective::computed_metric(architecture, metric.name);
-    const auto [range, first] = survey_.costs.try_emplace(metric.name, SpaceSurvey::CostRange{value, value});
-    range->second.least = std::min(range->second.least, value);
-    range->second.most = std::max(range->second.most, value);
+    const auto value = objective::find_computed(architecture, metric.name);
+    if (!value) continue;  // a program counts it, and is not started here
+    const auto [range, first] =
+        survey_.costs.try_emplace(metric.name, SpaceSurvey::CostRange{*value, *value});
+    range->second.least = std::min(range->second.least, *value);
+    range->second.most = std::max(range->second.most, *value);
   }
 }
 
@@ -125,8 +127,8 @@ std::vector<bool> Surveyor::inspect(const space::Genotype& genotype, GenotypeTal
   }
   for (const objective::Constraint& constraint : objectives_.constraints()) {
     if (!constraint.computed) continue;
-    const double value = objective::computed_metric(architecture, constraint.metric);
-    if (value < constraint.low || value > constraint.high) tally.broken[to_text(constraint)] = 1;
+    const auto value = objective::find_computed(architecture, constraint.metric);
+    if (value && (*value < constraint.low || *value > constraint.high)) tally.broken[to_text(constraint)] = 1;
   }
   if (tally.broken.empty()) {
     tally.valid = 1;

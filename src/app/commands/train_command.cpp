@@ -48,8 +48,10 @@ class CopiedSearch final : public PresetRun {
                         arguments_.choice.run.string());
       }
       if (!trial::is_whole(searched->outcome)) {
-        throw UserError("--trial " + std::to_string(number) + ": was pruned in " +
-                        arguments_.choice.run.string() + "; expected one with all of its epochs");
+        throw UserError(
+            "--trial " + std::to_string(number) +
+            (trial::is_outside(searched->outcome) ? ": was not trained in " : ": was pruned in ") +
+            arguments_.choice.run.string() + "; expected one with all of its epochs");
       }
       if (searched->trial.may_be_continued()) {
         throw UserError("--trial " + std::to_string(number) + ": had a part of its epochs in " +

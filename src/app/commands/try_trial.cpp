@@ -109,6 +109,8 @@ void print_outcome(const trial::CommittedTrial& committed, const RunConfig& conf
   const auto* failure = std::get_if<trial::Failure>(&committed.outcome);
   print_line(failure != nullptr
                  ? "failed: " + std::string(trial::to_text(failure->kind)) + ": " + printable(failure->reason)
+             : trial::is_outside(committed.outcome)
+                 ? "outside: " + printable(trial::reason_of(committed.outcome))
                  : "result: " +
                        values_text(std::get<trial::Measurements>(committed.outcome), config.metrics));
   const trial::TrialTiming& timing = committed.timing;

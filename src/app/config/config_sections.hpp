@@ -8,6 +8,7 @@
 
 #include "engine/work/engine_options.hpp"
 #include "model_export/model/exported_model.hpp"
+#include "trial/given_metric.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -36,6 +37,14 @@ struct DataOptions {
   std::string preparation;  // value of store::Dataset::preparation()
   ConfigNode baselines;     // node that run::baselines_node() returned
   static const OptionTable<DataOptions>& table();
+};
+
+/// The `costs` section: a program that counts costs of architectures before any training.
+struct CostsOptions {
+  std::vector<std::string> run;  // program and arguments
+  double timeout_s = 600;        // how long it may be silent when it is asked
+  std::vector<trial::GivenMetric> metrics;
+  static const OptionTable<CostsOptions>& table();
 };
 
 /// The `final` section.
@@ -69,7 +78,8 @@ struct ConfigSections {
   ConfigNode evaluator_section;  // the evaluator's section, complete
   ConfigNode objectives;
   ConfigNode constraints;  // null if there are none
-  ConfigNode search;       // complete
+  std::optional<CostsOptions> costs;
+  ConfigNode search;  // complete
   std::optional<FinalOptions> final_training;
   RunOptions run;
   std::optional<engine::CheckpointOptions> checkpoint = engine::CheckpointOptions{};

@@ -1,4 +1,5 @@
 #include "app/config/config_sections.hpp"
+#include "core/config/argument_vector.hpp"
 #include "core/config/byte_size.hpp"
 #include "core/config/config_text.hpp"
 #include "core/config/option_list.hpp"
@@ -163,6 +164,20 @@ OptionKind<std::vector<model_export::Format>> export_formats() {
 }
 
 }  // namespace
+
+const OptionTable<CostsOptions>& CostsOptions::table() {
+  static const OptionTable<CostsOptions> table{
+      {"run", &CostsOptions::run, argument_vector(),
+       "The program and its arguments. It reads lists of parameters, and writes their costs, as lines of JSON.",
+       KeyRule::kRequired},
+      {"timeout", &CostsOptions::timeout_s, duration(above(0)),
+       "How long it may take for an answer; then the job ends.", KeyRule::kMayChange},
+      {"metrics", &CostsOptions::metrics,
+       trial::given_by_name(trial::GivenMetric::counted_table(), "metrics by name, e.g. {params: {}}"),
+       "All metrics that it counts. Objectives and constraints use them like costs of networks.",
+       KeyRule::kRequired}};
+  return table;
+}
 
 const OptionTable<FinalOptions>& FinalOptions::table() {
   constexpr double kMostRepeats = 100;

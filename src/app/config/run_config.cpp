@@ -16,6 +16,7 @@
 #include "search/pruning_bars.hpp"
 #include "train/options/training_options.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -87,6 +88,19 @@ void check_refit(const ConfigNode& root, const RunConfig& config) {
   if (config.evaluator.kind->name == "training") return;
   root.at("final").at("refit").fail("needs the evaluator `training`, got `" + config.evaluator.kind->name +
                                     "`");
+}
+
+/// Refuses counted costs where networks have their own, and metrics that are counted and measured.
+void check_costs(const ConfigNode& root, const RunConfig& config, bool has_network) {
+  if (!config.sections.costs) return;
+  const ConfigNode& costs = root.at("costs");
+  if (has_network) costs.fail("needs a space of parameters alone: networks have costs, and `is` metrics");
+  if (config.sections.costs->metrics.empty())
+    costs.at("metrics").fail_expected("the metrics that are counted");
+  for (const trial::GivenMetric& counted : config.sections.costs->metrics) {
+    const auto other = std::ranges::count(config.given, counted.name, &trial::GivenMetric::name) > 1;
+    if (other) costs.at("metrics").at(counted.name).fail("an expression gives a metric of this name");
+  }
 }
 
 /// Sets `run.window` where it is not stated and the algorithm has one of its own.
@@ -166,7 +180,7 @@ class ConfigParser {
   void read_objectives(bool knows_metrics);
   void check_pruning() const;
   void check_place() const;
-  void check_search_program() const;
+  void check_search_programs() const;
   void read_known();
   void throw_mistakes();
   void resolve();
@@ -202,7 +216,7 @@ RunConfig ConfigParser::parse(DataCheck check) {
   mistakes_.attempt([&] { read_objectives(knows_metrics); });
   if (is_right_so_far()) mistakes_.attempt([&] { check_pruning(); });
   if (check != DataCheck::kStated && knows_space) mistakes_.attempt([&] { check_place(); });
-  if (check != DataCheck::kStated) mistakes_.attempt([&] { check_search_program(); });
+  if (check != DataCheck::kStated) mistakes_.attempt([&] { check_search_programs(); });
   throw_mistakes();
   if (check != DataCheck::kStated) read_known();
   resolve();
@@ -231,6 +245,7 @@ void ConfigParser::read_sections() {
   check_refit(root_, config_);
   check_int8(root_, config_);
   check_network();
+  check_costs(root_, config_, has_network_);
   if (config_.evaluator.needs.data && config_.sections.data.file.empty()) {
     root_.at("data").fail("missing key `file`");
   }
@@ -318,11 +333,12 @@ void ConfigParser::check_place() const {
        .budgets_from = budgets != nullptr ? budgets : search});
 }
 
-/// Checks that the program that chooses the trials is there, if there is one.
-void ConfigParser::check_search_program() const {
+/// Checks that the programs that choose the trials and count costs are there, if there are some.
+void ConfigParser::check_search_programs() const {
   if (!is_right_so_far()) return;
   const std::string& key = config_.algorithm().program_key;
   if (!key.empty()) evaluate::check_program(root_.at("search").at(key));
+  if (config_.sections.costs) evaluate::check_program(root_.at("costs").at("run"));
 }
 
 /// @param knows_metrics  whether the evaluator's section and the data are right; otherwise all metrics that
@@ -335,6 +351,10 @@ void ConfigParser::read_objectives(bool knows_metrics) {
   config_.metrics = kind->metrics(knows_metrics ? config_.evaluator.section : ConfigNode(),
                                   data_.targets.value_or(store::TargetKind::kClasses));
   trial::check_metrics(config_.metrics);
+  for (const trial::GivenMetric& given : config_.given) {
+    if (!given.is.is_null() || trial::find_metric(config_.metrics, given.name) == nullptr) continue;
+    root_.at("costs").at("metrics").at(given.name).fail("a training measures a metric of this name");
+  }
   config_.objectives = objective::ObjectiveSet::parse(
       *section, section_in(root_, "constraints"), config_.metrics,
       has_network_ || config_.evaluator.needs.network, trial::descriptions_of(config_.given));
@@ -410,10 +430,10 @@ engine::EngineOptions RunConfig::engine_options() const {
   return options;
 }
 
-std::unique_ptr<search::Searcher> RunConfig::make_searcher(const search::TunerStart& start_tuner) const {
+std::unique_ptr<search::Searcher> RunConfig::make_searcher(const search::SearchPrograms& programs) const {
   try {
     return search::make_searcher(sections.search, space, objectives, sections.run.seed,
-                                 {evaluator.needs.epochs}, known.results, start_tuner);
+                                 {evaluator.needs.epochs}, known.results, programs);
   } catch (const search::NoValidArchitecture& problem) {
     if (const ConfigNode* constraints = resolved.find("constraints")) constraints->fail(problem.what());
     throw;

@@ -32,7 +32,7 @@ struct RunConfig {
   space::SearchSpace space;
   ChosenEvaluator evaluator;
   std::vector<trial::Metric> metrics;     // metrics of Measurements::values
-  std::vector<trial::GivenMetric> given;  // metrics that expressions give, as they are written
+  std::vector<trial::GivenMetric> given;  // metrics that are known before a training, as they are written
   objective::ObjectiveSet objectives;
   KnownResults known;  // empty if the configuration is only read
   /// The tree with all defaults filled in and with the facts about the data set, each value with its place in
@@ -60,8 +60,8 @@ struct RunConfig {
   engine::EngineOptions engine_options() const;
   const search::Algorithm& algorithm() const { return search::algorithm_of(sections.search); }
   /// Makes the searcher of the search; its proposals have the budget of the evaluator's section.
-  /// @param start_tuner  starts a program that chooses; empty where nothing is trained
-  std::unique_ptr<search::Searcher> make_searcher(const search::TunerStart& start_tuner = {}) const;
+  /// @param programs  none where nothing is trained
+  std::unique_ptr<search::Searcher> make_searcher(const search::SearchPrograms& programs = {}) const;
   /// Returns random valid architectures of the space; fewer if they are hard to find.
   std::vector<search::ArchitecturePointer> draw_valid(std::size_t count) const;
   /// Returns the budget of the full training of the front, or nullopt if there is no full training.

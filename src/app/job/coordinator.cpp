@@ -218,8 +218,9 @@ int Coordinator::end(const engine::RunResult& result) {
   tracking_->ended(report::RunEnd::kFinished);
   const std::string missing = missing_front(outputs);
   if (missing.empty() && !result.gave_up) return kExitDone;
+  const bool is_empty = result.state.trials().size() == 0;
   print_error(missing.empty() ? "the search gave up: " + result.finish_reason + failures_text(result.state)
-                              : missing);
+                              : missing + (is_empty ? ": " + result.finish_reason : ""));
   return kExitNoFront;
 }
 

@@ -4,6 +4,7 @@
 
 #include "app/config/config_file.hpp"
 #include "app/config/new_run_check.hpp"
+#include "app/tuner/program_counter.hpp"
 #include "app/tuner/program_tuner.hpp"
 #include "core/config/config_text.hpp"
 #include "core/log.hpp"
@@ -261,6 +262,13 @@ bool put_in_order(const store::RunPaths& paths, const RunConfig& config, const t
   return begun;
 }
 
+/// Returns the programs that a search asks.
+search::SearchPrograms search_programs(const store::RunPaths& paths, const RunConfig& config) {
+  search::SearchPrograms programs{.start_tuner = tuner_start(paths), .counter = nullptr};
+  if (config.sections.costs) programs.counter = make_counter(*config.sections.costs, config.space, paths);
+  return programs;
+}
+
 /// Makes the rest of a plan that has the claim on the folder.
 void complete_plan(const store::RunPaths& paths, const SearchArguments& arguments, RunPlan& plan) {
   if (arguments.beginning != nullptr && !store::exists(paths.journal())) {
@@ -276,7 +284,10 @@ void complete_plan(const store::RunPaths& paths, const SearchArguments& argument
   } else if (arguments.resume != Resume::kNo) {
     log::info("nothing to resume in " + paths.root.string() + ": starting from the beginning");
   }
-  if (plan.searcher == nullptr) plan.searcher = plan.config.make_searcher(tuner_start(paths));
+  if (!plan.replay && plan.config.sections.costs)
+    store::remove_file(paths.counted_costs());  // answers for a run that did not begin
+  if (plan.searcher == nullptr)
+    plan.searcher = plan.config.make_searcher(search_programs(paths, plan.config));
   if (plan.replay) {
     check_not_shortened(paths, *plan.searcher, plan.replay->entries);
     store::republish_journal(paths.journal(), *plan.replay);
@@ -314,7 +325,7 @@ RunPlan make_plan(const SearchArguments& arguments, const Asked& asked, const st
   // Refused here, before anything is written: a space without a valid architecture, and trainers whose files
   // are not those of the run that `skyline train` begins with.
   if (!store::exists(paths.journal())) {
-    plan.searcher = config.make_searcher(tuner_start(paths));
+    plan.searcher = config.make_searcher(search_programs(paths, config));
     if (arguments.beginning != nullptr) {
       check_programs(config.algorithm().source_run(config.sections.search), arguments.beginning->programs(),
                      config, arguments);

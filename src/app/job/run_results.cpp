@@ -1,6 +1,7 @@
 #include "app/job/run_results.hpp"
 
 #include "skyline/core/error.hpp"
+#include "skyline/objective/objective_set.hpp"
 
 #include "app/job/stop_request.hpp"
 #include "core/log.hpp"
@@ -66,18 +67,31 @@ std::string retired_text(const engine::RunResult& result) {
   return text;
 }
 
+/// Returns e.g. ", 12 pruned after 340 of 900 epochs", or an empty text without pruned trials.
+std::string pruned_text(const run::RunState& state) {
+  if (state.pruned() == 0) return {};
+  double trained = 0;
+  double whole = 0;
+  for (const run::SharedTrial& each : state.trials()) {
+    if (!trial::has_extent(each->outcome, trial::Extent::kPruned)) continue;
+    trained += static_cast<double>(std::get<trial::Measurements>(each->outcome).steps.back().step);
+    whole += each->trial.budget().epochs;
+  }
+  return ", " + std::to_string(state.pruned()) + " pruned after " + objective::number_text(trained) + " of " +
+         objective::number_text(whole) + " epochs";
+}
+
 void print_results(const store::RunPaths& paths, const report::ReportInputs& inputs,
                    const engine::RunResult& result, const std::string& next) {
   tell("\n" + results_text(inputs, result.account, output_bounds(paths)) +
        "\nsearch ended: " + result.finish_reason + "\n" + (next.empty() ? "" : "\n" + next + "\n"));
   const std::string run = paths.root.string();
-  const auto apart = [](std::size_t count, const std::string& word) {
-    return count > 0 ? ", " + std::to_string(count) + " " + word : "";
-  };
+  const std::size_t outside = inputs.state.outside();
   print_end("done: " + counted(inputs.state.trials().size(), "trial") + " (" +
-            std::to_string(inputs.state.failed()) + " failed" + apart(inputs.state.pruned(), "pruned") +
-            apart(inputs.state.outside(), "outside") + "), results in " + run + ": " + run +
-            "/report.html shows them in a browser" + retired_text(result) + failures_text(inputs.state));
+            std::to_string(inputs.state.failed()) + " failed" + pruned_text(inputs.state) +
+            (outside > 0 ? ", " + std::to_string(outside) + " outside" : "") + "), results in " + run + ": " +
+            run + "/report.html shows them in a browser" + retired_text(result) +
+            failures_text(inputs.state));
 }
 
 void warn_of_lost_weights(const store::RunPaths& paths, const RunConfig& config, const run::RunState& state) {

@@ -169,6 +169,9 @@ SelectedModel select_model(const ModelSource& source, trial::TrialNumber number,
   if (const auto* failure = std::get_if<trial::Failure>(&model.trained->outcome)) {
     throw UserError(trial_text(number) + " failed: " + failure->reason);
   }
+  if (trial::is_outside(model.trained->outcome)) {
+    throw UserError(trial_text(number) + " was not trained: " + trial::reason_of(model.trained->outcome));
+  }
   if (!trial::is_whole(model.trained->outcome)) {
     throw UserError(trial_text(number) + " was pruned (`search.pruning`) and left no weights");
   }

@@ -81,6 +81,8 @@ Simulation::Simulation(const RunConfig& config, Options options)
       costs_(std::make_unique<Costs>(config, options_.law)),
       searcher_(config.make_searcher()),
       trials_(options_.trials.value_or(searcher_->expected_trials())) {
+  if (options_.with_search && config.sections.costs)
+    config.resolved.at("costs").fail("a simulation asks no program: leave out --search");
   if (!options_.with_search && lacks_window(config, *searcher_)) {
     throw UserError(
         "run.window: without one, the search waits until all trials in flight are committed; set it, or "

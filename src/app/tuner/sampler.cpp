@@ -15,6 +15,9 @@ constexpr trial::Origin kTold{"told"};
 /// @throws UserError for a search whose proposals have no meaning outside of a run
 void check_samples(const RunConfig& config) {
   const ConfigNode& search = config.resolved.at("search");
+  if (config.sections.costs)
+    config.resolved.at("costs").fail(
+        "a sampler asks no program: expected `is` metrics, or costs of networks");
   const search::Algorithm& algorithm = config.algorithm();
   if (!algorithm.program_key.empty())
     search.at("algorithm").fail("a program chooses there, and it can be asked itself");

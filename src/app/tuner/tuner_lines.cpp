@@ -49,9 +49,9 @@ Json list_of_parameters(const std::vector<space::Genotype>& genotypes, const spa
 template <typename Column>
 void add_value(Json& values, const Column& column, const trial::CommittedTrial& result) {
   const auto& measured = std::get<trial::Measurements>(result.outcome).values;
-  const double value = column.computed
-                           ? objective::computed_metric(result.trial.architecture(), column.metric)
-                           : measured[column.measured_index];
+  const double value = column.computed ? objective::find_computed(result.trial.architecture(), column.metric)
+                                             .value_or(std::numeric_limits<double>::quiet_NaN())
+                                       : measured[column.measured_index];
   values[column.metric] = finite_or_null(value);
 }
 
@@ -209,6 +209,10 @@ std::string question_line(const search::TunerQuestion& question, const space::Se
   return line_of(line);
 }
 
+std::string count_line(const std::vector<space::Genotype>& genotypes, const space::SearchSpace& space) {
+  return line_of({{"count", list_of_parameters(genotypes, space)}});
+}
+
 std::string result_line(std::optional<trial::TrialNumber> number, const trial::CommittedTrial& result,
                         const space::SearchSpace& space, const objective::ObjectiveSet& objectives) {
   Json told{{"trial", number ? Json(*number) : Json()},
@@ -220,7 +224,8 @@ std::string result_line(std::optional<trial::TrialNumber> number, const trial::C
     for (const objective::Objective& each : objectives.objectives()) add_value(values, each, result);
     for (const objective::Constraint& each : objectives.constraints()) add_value(values, each, result);
     told["values"] = std::move(values);
-    if (!trial::is_whole(result.outcome)) told["pruned"] = true;
+    if (trial::has_extent(result.outcome, trial::Extent::kPruned)) told["pruned"] = true;
+    if (trial::is_outside(result.outcome)) told["failed"] = trial::reason_of(result.outcome);
   }
   return line_of({{"tell", std::move(told)}});
 }

@@ -32,6 +32,9 @@ std::string task_line(const search::TunerTask& task);
 std::string question_line(const search::TunerQuestion& question, const space::SearchSpace& space,
                           const std::vector<space::Genotype>* recorded = nullptr);
 
+/// Writes a question for the costs of some architectures.
+std::string count_line(const std::vector<space::Genotype>& genotypes, const space::SearchSpace& space);
+
 /// Writes a result. @param number  no value for a trial that was not asked for
 std::string result_line(std::optional<trial::TrialNumber> number, const trial::CommittedTrial& result,
                         const space::SearchSpace& space, const objective::ObjectiveSet& objectives);

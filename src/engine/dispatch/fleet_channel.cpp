@@ -33,13 +33,15 @@ space::Architecture build(const space::SearchSpace& space, const space::Architec
     throw InternalError("trial " + std::to_string(number) + ": this rank builds " + to_text(built.id) +
                         ", rank 0 sent " + to_text(sent.id));
   }
+  built.counted = sent.counted;
   return built;
 }
 
 }  // namespace
 
 std::size_t most_mail_bytes(const space::SearchSpace& space, std::size_t metrics, std::size_t together) {
-  return kMostHeadBytes + kMostParameterBytes * space.parameters().size() + sizeof(double) * metrics +
+  const std::size_t numbers = metrics + 2 * space.counted().size();  // counted ones of two architectures
+  return kMostHeadBytes + kMostParameterBytes * space.parameters().size() + sizeof(double) * numbers +
          kMostRankBytes * together;
 }
 

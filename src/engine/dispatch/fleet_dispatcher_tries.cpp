@@ -29,10 +29,11 @@ bool FleetDispatcher::may_fail_by_its_host(const Submitted& submitted) const {
 void FleetDispatcher::judge(Arrival& arrival, const Submitted& submitted) {
   const std::set<std::string> hosts = hosts_of(*submitted.place);
   const auto* failure = std::get_if<trial::Failure>(&arrival.outcome);
+  if (trial::is_outside(arrival.outcome)) return;  // nothing was trained
   if (failure == nullptr) {
     for (const std::string& host : hosts) records_.succeeded(arrival.trial, host, submitted.failed_tries);
-  } else if (arrival.stopped() || failure->kind == trial::FailureKind::kDiverged ||
-             failure->kind == trial::FailureKind::kOutside || hosts.size() > 1 || failure->is_of_storage()) {
+  } else if (arrival.stopped() || failure->kind == trial::FailureKind::kDiverged || hosts.size() > 1 ||
+             failure->is_of_storage()) {
     return;
   } else {
     records_.failed(arrival.trial, *hosts.begin(), submitted.failing_hosts);

@@ -67,9 +67,9 @@ void check_outcome(Outcome& outcome, const std::vector<trial::Metric>& metrics,
   if (const auto* measured = std::get_if<trial::Measurements>(&outcome)) {
     require(measured->values.size() == metrics.size(),
             "the evaluator returned another number of values than it has metrics");
-    const std::vector<std::string> of_pruned = {};
+    const std::vector<std::string> none = {};
     if (const auto reason =
-            find_wrong_value(measured->values, metrics, measured->pruned ? of_pruned : needed)) {
+            find_wrong_value(measured->values, metrics, trial::is_whole(outcome) ? needed : none)) {
       outcome = Failure{FailureKind::kException, *reason};
     }
   }

@@ -77,11 +77,11 @@ void SlotPruning::complete(trial::Outcome& outcome, bool overran) const {
   const auto* const failed = std::get_if<trial::Failure>(&outcome);
   const bool was_stopped = failed != nullptr && failed->kind == trial::FailureKind::kStopped;
   if (overran && was_stopped && !decisions_.empty() && decisions_.back().stop)
-    outcome = trial::Measurements{.values = {}, .pruned = true};
+    outcome = trial::Measurements{.values = {}, .extent = trial::Extent::kPruned};
   auto* measured = std::get_if<trial::Measurements>(&outcome);
   if (measured == nullptr) return;
   measured->steps = steps_;
-  if (!measured->pruned) return;
+  if (measured->extent != trial::Extent::kPruned) return;
   const auto told = std::ranges::find(decisions_, true, &Decision::stop);
   require(told != decisions_.end(), "the evaluator ended a trial that nobody had asked to end");
   measured->steps.resize(static_cast<std::size_t>(told - decisions_.begin()) + 1);

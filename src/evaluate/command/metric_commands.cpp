@@ -76,6 +76,12 @@ FileDescriptor acquire(const MeasurementSemaphore& turns, trial::EvaluationConte
 
 }  // namespace
 
+trial::Outcome of_program_metrics(trial::Outcome asked, std::size_t own_metrics) {
+  if (auto* const measured = std::get_if<trial::Measurements>(&asked))
+    measured->values.insert(measured->values.begin(), own_metrics, kNotMeasured);
+  return asked;
+}
+
 MetricCommands::MetricCommands(const std::vector<CommandMetric>& metrics, const EvaluatorServices& services,
                                std::string section)
     : bounds_(services.bounds),
@@ -123,9 +129,8 @@ bool MetricCommands::asks() const {
   return std::ranges::any_of(programs_, [](const Program& program) { return program.metric.is_before; });
 }
 
-std::variant<EarlyAnswers, Failure> MetricCommands::ask(const trial::Trial& trial,
-                                                        trial::EvaluationContext& context,
-                                                        const MeasuringPlace& place) const {
+trial::Outcome MetricCommands::ask(const trial::Trial& trial, trial::EvaluationContext& context,
+                                   const MeasuringPlace& place) const {
   EarlyAnswers answers = run_folder_.empty() ? EarlyAnswers() : read_early_answers(run_folder_, trial);
   if (trial.is_final() && !run_folder_.empty()) {
     for (const auto& [metric, answer] : read_searched_answers(run_folder_, trial)) {
@@ -139,9 +144,14 @@ std::variant<EarlyAnswers, Failure> MetricCommands::ask(const trial::Trial& tria
     answers[program.metric.name] = std::get<double>(measured);
     if (!run_folder_.empty()) write_early_answers(run_folder_, trial, answers);
   }
-  if (trial.is_final()) return answers;
-  if (std::optional<Failure> broken = broken_bound(answers)) return *std::move(broken);
-  return answers;
+  trial::Measurements asked;
+  for (const Program& program : programs_) {
+    const auto answer = answers.find(program.metric.name);
+    asked.values.push_back(answer == answers.end() ? kNotMeasured : answer->second);
+  }
+  if (!trial.is_final()) asked.reason = broken_bound(answers);
+  if (!asked.reason.empty()) asked.extent = trial::Extent::kOutside;
+  return asked;
 }
 
 bool MetricCommands::depends_on_training(const std::string& metric) const {
@@ -152,16 +162,16 @@ bool MetricCommands::depends_on_training(const std::string& metric) const {
   });
 }
 
-std::optional<Failure> MetricCommands::broken_bound(const EarlyAnswers& answers) const {
+/// Returns which constraint is broken, and how; empty if none is.
+std::string MetricCommands::broken_bound(const EarlyAnswers& answers) const {
   const auto text = [](double value) { return ConfigNode::make_number(value).as_text(); };
   for (const MetricBound& bound : bounds_) {
     const auto answer = answers.find(bound.metric);
     if (answer == answers.end() || bound.range.holds(answer->second)) continue;
-    return Failure{FailureKind::kOutside, in_quotes(bound.metric) + " is " + text(answer->second) +
-                                              ", and its constraint [" + text(bound.range.low) + ", " +
-                                              text(bound.range.high) + "]"};
+    return in_quotes(bound.metric) + " is " + text(answer->second) + ", and its constraint [" +
+           text(bound.range.low) + ", " + text(bound.range.high) + "]";
   }
-  return std::nullopt;
+  return {};
 }
 
 trial::Outcome MetricCommands::unmeasured(trial::Outcome trained) const {
@@ -173,18 +183,14 @@ trial::Outcome MetricCommands::unmeasured(trial::Outcome trained) const {
 
 trial::Outcome MetricCommands::measured(trial::Outcome trained, const trial::Trial& trial,
                                         trial::EvaluationContext& context, const MeasuringPlace& place,
-                                        const EarlyAnswers& answers) const {
+                                        const std::vector<double>& asked) const {
   auto* const measurements = std::get_if<trial::Measurements>(&trained);
   if (measurements == nullptr) return trained;
-  if (measurements->pruned) return unmeasured(std::move(trained));
-  for (const Program& program : programs_) {
-    measurements->values.push_back(kNotMeasured);
-    if (const auto answer = answers.find(program.metric.name); answer != answers.end()) {
-      measurements->values.back() = answer->second;
-      continue;
-    }
-    if (!has_metric(trial, program.metric)) continue;
-    const Measured measured = measure(program, trial, context, place);
+  if (!trial::is_whole(trained)) return unmeasured(std::move(trained));
+  for (std::size_t i = 0; i < programs_.size(); ++i) {
+    measurements->values.push_back(asked.empty() ? kNotMeasured : asked[i]);
+    if (!std::isnan(measurements->values.back()) || !has_metric(trial, programs_[i].metric)) continue;
+    const Measured measured = measure(programs_[i], trial, context, place);
     if (const auto* failure = std::get_if<Failure>(&measured)) return *failure;
     measurements->values.back() = std::get<double>(measured);
   }

@@ -35,6 +35,10 @@ struct MeasuringPlace {
   std::int64_t step = 0;  // last one of the trial's learning curve
 };
 
+/// Returns an outcome whose values are those of programs, with NaN for the evaluator's own metrics before
+/// them.
+trial::Outcome of_program_metrics(trial::Outcome asked, std::size_t own_metrics);
+
 /// The programs of the user that measure metrics of trials after the training, or are asked before it. Slot
 /// threads share it.
 class MetricCommands {
@@ -57,22 +61,23 @@ class MetricCommands {
   bool asks() const;
   /// Asks these programs, unless the run's folder has their answers, and records what they say. A full
   /// training takes the answers for the trial that it trains, except of programs that are told its budget or
-  /// seed. Returns the failure of one of them, or kOutside if an answer for a search trial breaks a
-  /// constraint: a member of the front is not refused because of noise. Call it on member 0 alone.
+  /// seed. Call it on member 0 alone.
+  /// @return  the failure of one of them, or the values of these metrics; they are outside if an answer for a
+  ///          search trial breaks a constraint: a member of the front is not refused because of noise
   /// @throws as measured()
-  std::variant<EarlyAnswers, trial::Failure> ask(const trial::Trial& trial, trial::EvaluationContext& context,
-                                                 const MeasuringPlace& place) const;
+  trial::Outcome ask(const trial::Trial& trial, trial::EvaluationContext& context,
+                     const MeasuringPlace& place) const;
   /// Returns the outcome of a training with NaN for each of these metrics.
   trial::Outcome unmeasured(trial::Outcome trained) const;
   /// Returns the outcome of a training with the values of these metrics after its own ones: NaN where a
   /// search trial does not have a metric, and for all if it was pruned. A failure is returned as it is. Runs
   /// the programs one after the other.
-  /// @param answers  those of the programs that were asked before
+  /// @param asked  values that ask() returned; empty if nothing was asked
   /// @throws GroupAborted if another member of the trial has failed; Problem if a program could not be
   /// started
   trial::Outcome measured(trial::Outcome trained, const trial::Trial& trial,
                           trial::EvaluationContext& context, const MeasuringPlace& place,
-                          const EarlyAnswers& answers) const;
+                          const std::vector<double>& asked) const;
 
  private:
   using Measured = std::variant<double, trial::Failure>;
@@ -88,7 +93,7 @@ class MetricCommands {
   Measured run(const Program& program, std::uint32_t number, const std::filesystem::path& log, int turn,
                trial::EvaluationContext& context, const MeasuringPlace& place) const;
   bool depends_on_training(const std::string& metric) const;
-  std::optional<trial::Failure> broken_bound(const EarlyAnswers& answers) const;
+  std::string broken_bound(const EarlyAnswers& answers) const;
   void show(const std::string& line) const;
 
   std::vector<Program> programs_;

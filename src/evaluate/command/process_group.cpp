@@ -145,9 +145,19 @@ bool is_set_for_trainer(const CommandOptions& options, const std::string& name) 
          });
 }
 
-void wait_for_answers(trial::TrialGroup& group) {
-  std::byte ready{};
-  group.broadcast(std::span(&ready, 1));
+trial::Outcome ask_together(trial::TrialGroup* group, const std::function<trial::Outcome()>& ask) {
+  const bool leads = group == nullptr || group->member() == 0;
+  trial::Outcome asked = leads ? ask() : trial::Measurements{};
+  if (group == nullptr) return asked;
+  if (const auto* failure = std::get_if<Failure>(&asked)) {
+    group->abort(*failure);
+    return asked;
+  }
+  std::byte is_outside{trial::is_outside(asked)};
+  group->broadcast(std::span(&is_outside, 1));
+  if (!leads && is_outside != std::byte{0})
+    return trial::Measurements{.values = {}, .extent = trial::Extent::kOutside};
+  return asked;
 }
 
 trial::Outcome wait_for_members(trial::EvaluationContext& context, trial::Outcome outcome) {

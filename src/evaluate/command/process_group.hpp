@@ -6,6 +6,7 @@
 #include "evaluate/process/trainer_variables.hpp"
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -47,9 +48,12 @@ Variables group_placeholders(CommandLaunch launch, const ProcessPlace& place, co
 /// Returns whether Skyline alone decides about a variable: its value, or that there is none.
 bool is_set_for_trainer(const CommandOptions& options, const std::string& name);
 
-/// Waits until member 0 has asked what must be known before a training. All members call it.
-/// @throws GroupAborted if nothing is trained
-void wait_for_answers(trial::TrialGroup& group);
+/// Has member 0 ask what must be known before a training, while the others wait. All members call it.
+/// @param group  nullptr if the trial has one member
+/// @param ask    called on member 0
+/// @return  what `ask` returned; on the other members only the extent counts
+/// @throws GroupAborted on the other members if it returned a failure
+trial::Outcome ask_together(trial::TrialGroup* group, const std::function<trial::Outcome()>& ask);
 
 /// Waits until all members of a trial have come this far, unless this one has failed: then the others hear of
 /// it from the engine. Returns the outcome, or the stop that was asked for meanwhile.

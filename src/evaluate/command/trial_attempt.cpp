@@ -167,24 +167,15 @@ MeasuringPlace TrialAttempt::measuring_place(const std::vector<int>& processors)
           last_step_of_curve_};
 }
 
-/// Has member 0 ask what must be known before the training; the others wait. Returns why nothing is trained.
-/// @param start  wait for the start of the process, which is interrupted
-/// @throws GroupAborted on the other members if nothing is trained
-std::optional<Failure> TrialAttempt::ask(const std::vector<int>& processors,
-                                         std::optional<trial::TrialWait>& start) {
+/// Asks what must be known before the training. Returns the outcome if nothing is trained.
+/// @throws GroupAborted on other members than the first one if a program failed
+std::optional<trial::Outcome> TrialAttempt::ask(const std::vector<int>& processors) {
   if (!host_.measuring.asks()) return std::nullopt;
-  start.reset();
-  if (leads()) {
-    auto asked = host_.measuring.ask(trial_, context_, measuring_place(processors));
-    if (const auto* failure = std::get_if<Failure>(&asked)) {
-      if (group_ != nullptr) group_->abort(*failure);
-      return *failure;
-    }
-    answers_ = std::get<EarlyAnswers>(std::move(asked));
-  }
-  if (group_ != nullptr) wait_for_answers(*group_);
-  start.emplace(context_, &trial::TrialTiming::setup_s);
-  return std::nullopt;
+  trial::Outcome asked = ask_together(
+      group_, [&] { return host_.measuring.ask(trial_, context_, measuring_place(processors)); });
+  if (auto* const values = std::get_if<trial::Measurements>(&asked)) asked_ = values->values;
+  if (trial::is_whole(asked)) return std::nullopt;
+  return of_program_metrics(std::move(asked), host_.metrics.size());
 }
 
 trial::Outcome TrialAttempt::run() {
@@ -200,7 +191,7 @@ trial::Outcome TrialAttempt::run() {
   rendezvous_ = exchange_rendezvous();
   if (!starts_process()) {
     start.reset();
-    if (host_.measuring.asks()) wait_for_answers(*group_);
+    if (auto ended = ask({})) return *std::move(ended);
     return wait_for_members(context_, trial::Measurements{});
   }
   const bool starts_all = host_.options.launch != CommandLaunch::kProcess;
@@ -222,7 +213,9 @@ trial::Outcome TrialAttempt::run() {
   ProcessPlan planned = plan();
   planned.processors = share.processors();
   show(planned);
-  if (const std::optional<Failure> failure = ask(planned.processors, start)) return *failure;
+  start.reset();
+  if (auto ended = ask(planned.processors)) return *std::move(ended);
+  start.emplace(context_, &trial::TrialTiming::setup_s);
   TrainerProcess process(planned, launcher_start());
   std::optional<ProcessEnd> end;
   do {
@@ -243,7 +236,7 @@ trial::Outcome TrialAttempt::run() {
   warn_of_unreported(outcome);
   if (leads()) {
     outcome = host_.measuring.measured(std::move(outcome), trial_, context_,
-                                       measuring_place(planned.processors), answers_);
+                                       measuring_place(planned.processors), asked_);
     if (std::holds_alternative<trial::Measurements>(outcome)) {
       if (auto excess = excess_of_folder()) outcome = *std::move(excess);
     }
@@ -340,7 +333,7 @@ trial::Outcome TrialAttempt::judge(const ProcessEnd& end) {
   }
   if (!leads()) return trial::Measurements{};
   if (auto excess = excess_of_folder()) return *std::move(excess);
-  if (decisions_.ended_trial()) return trial::Measurements{.values = {}, .pruned = true};
+  if (decisions_.ended_trial()) return trial::Measurements{.values = {}, .extent = trial::Extent::kPruned};
   std::variant<trial::Measurements, std::string> result = reports_.finish();
   host_.left_out.warn("trial " + to_text(trial_.name()), reports_.take_reasons(), host_.logs);
   if (auto* mistake = std::get_if<std::string>(&result)) {

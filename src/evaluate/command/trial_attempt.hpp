@@ -73,8 +73,7 @@ class TrialAttempt {
   Variables variables(const std::vector<std::string>& devices) const;
   ProcessPlan plan() const;
   MeasuringPlace measuring_place(const std::vector<int>& processors);
-  std::optional<trial::Failure> ask(const std::vector<int>& processors,
-                                    std::optional<trial::TrialWait>& start);
+  std::optional<trial::Outcome> ask(const std::vector<int>& processors);
   LauncherStart launcher_start();
   std::vector<std::string> arguments(const Variables& values) const;
   std::vector<std::string> nested_mpirun(const std::vector<std::string>& arguments) const;
@@ -102,7 +101,7 @@ class TrialAttempt {
   std::optional<TakenPort> port_;
   Rendezvous rendezvous_;
   std::int64_t last_step_of_curve_ = 0;
-  EarlyAnswers answers_;  // answers from before the training, on member 0
+  std::vector<double> asked_;  // values that were asked before the training, on member 0
   ReportReader reports_;
   TrialDecisions decisions_;
   std::filesystem::path log_;

@@ -2,7 +2,6 @@
 
 #include "skyline/core/option_table.hpp"
 
-#include "core/config/config_text.hpp"
 #include "trial/given_metric.hpp"
 
 #include <memory>
@@ -15,30 +14,6 @@ namespace {
 
 using trial::GivenMetric;
 
-/// Reads `{area: {is: $a * $b}}`.
-OptionKind<std::vector<GivenMetric>> given_by_name() {
-  ConfigNode schema = ConfigNode::make_map({{"type", schema_text("object"), {}}}, {});
-  schema.set("additionalProperties", GivenMetric::table().schema());
-  OptionKind<std::vector<GivenMetric>> kind{{"metrics by name, e.g. {area: {is: $a * $b}}", schema}};
-  kind.sections = {{"NAME", std::make_shared<const OptionTable<GivenMetric>>(GivenMetric::table())}};
-  kind.read = [](const ConfigNode& node, std::vector<GivenMetric>& metrics) {
-    if (!node.is_map()) return false;
-    metrics.clear();
-    for (const ConfigNode::Entry& entry : node.entries())
-      metrics.push_back(trial::read_given_metric(node, entry));
-    return true;
-  };
-  kind.write = [](const std::vector<GivenMetric>& metrics) {
-    if (metrics.empty()) return ConfigNode();
-    std::vector<ConfigNode::Entry> entries;
-    for (const GivenMetric& metric : metrics) {
-      entries.push_back({metric.name, GivenMetric::table().to_config(metric), {}});
-    }
-    return ConfigNode::make_map(std::move(entries), {});
-  };
-  return kind;
-}
-
 struct ComputedOptions {
   std::vector<GivenMetric> metrics = {};
   static const OptionTable<ComputedOptions>& table();
@@ -46,7 +21,9 @@ struct ComputedOptions {
 
 const OptionTable<ComputedOptions>& ComputedOptions::table() {
   static const OptionTable<ComputedOptions> table{
-      {"metrics", &ComputedOptions::metrics, given_by_name(), "Metrics that expressions give."}};
+      {"metrics", &ComputedOptions::metrics,
+       trial::given_by_name(GivenMetric::table(), "metrics by name, e.g. {area: {is: $a * $b}}"),
+       "Metrics that expressions give."}};
   return table;
 }
 

@@ -120,7 +120,7 @@ std::vector<FailureGroup> failure_groups(const std::vector<run::SharedTrial>& tr
   std::map<std::pair<trial::FailureKind, std::string>, FailureGroup> groups;
   for (const run::SharedTrial& trial : trials) {
     const trial::Failure* failure = failure_of(*trial);
-    if (failure == nullptr || trial::is_outside(trial->outcome)) continue;
+    if (failure == nullptr) continue;
     FailureGroup& group = groups[{failure->kind, without_numbers(failure->reason)}];
     if (group.trials.empty()) group.failure = *failure;
     group.trials.push_back(trial->trial.name());

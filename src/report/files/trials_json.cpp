@@ -64,9 +64,9 @@ Json values_json(const Specs& specs, const trial::CommittedTrial& committed,
 }
 
 void add_status(Json& json, const trial::CommittedTrial& committed) {
-  const trial::Failure* failure = failure_of(committed);
+  const std::string reason = trial::reason_of(committed.outcome);
   json["status"] = status_of(committed);
-  json["reason"] = failure == nullptr ? Json(nullptr) : Json(failure->reason);
+  json["reason"] = failure_of(committed) == nullptr && reason.empty() ? Json(nullptr) : Json(reason);
 }
 
 /// Returns whether a later full training of the same trial has replaced the file.

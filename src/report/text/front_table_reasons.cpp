@@ -65,7 +65,7 @@ std::string reason_of(const ReportInputs& inputs, const Trials& trials, const st
   const auto outside = [](const auto& committed) { return trial::is_outside(committed->outcome); };
   if (std::ranges::all_of(trials, outside)) {
     return fmt::format("no {} was trained, because each broke a constraint before, the first one: {}", noun,
-                       failure_of(*trials.front())->reason);
+                       trial::reason_of(trials.front()->outcome));
   }
   if (std::ranges::any_of(trials, outside)) {
     Trials trained = trials;

@@ -151,17 +151,19 @@ std::string commit_line(const trial::CommittedTrial& committed, const run::RunSt
                            : repeat > 0           ? fmt::format("repeat {} of final trial", repeat)
                            : trial.is_final()     ? "final trial"
                                                   : "trial";
-  const std::string name = fmt::format("{} {}{} {}: ", kind, trial.number, origin_text(trial, state),
-                                       trial::is_outside(committed.outcome) ? "outside"
-                                       : failure != nullptr                 ? "failed"
-                                       : trial::is_whole(committed.outcome) ? "committed"
-                                                                            : "pruned");
-  std::string result = trial::is_outside(committed.outcome) ? fmt::format("{} {}", failure->reason, where)
+  const std::string name =
+      fmt::format("{} {}{} {}: ", kind, trial.number, origin_text(trial, state),
+                  failure != nullptr                   ? "failed"
+                  : trial::is_whole(committed.outcome) ? "committed"
+                                                       : trial::status_of(committed.outcome));
+  const bool is_outside = trial::is_outside(committed.outcome);
+  const std::string reason = trial::reason_of(committed.outcome);
+  std::string result = is_outside ? fmt::format("{} {}", reason, where)
                        : failure != nullptr
-                           ? fmt::format("{}: {} {}", trial::to_text(failure->kind), failure->reason, where)
+                           ? fmt::format("{}: {} {}", trial::to_text(failure->kind), reason, where)
                            : fmt::format("front={} {}", is_on_front(trial, state) ? "yes" : "no", where);
   const auto room = [&] { return kMostOfCommit - std::min(kMostOfCommit, name.size() + result.size()); };
-  if (failure == nullptr)
+  if (failure == nullptr && !is_outside)
     result = values_text(committed, state.objectives_of(trial), metrics, room()) + result;
   const std::string what = what_text(trial, state, space, std::max(room(), kLeastOfParameters + 1) - 1);
   return name + what + (what.empty() ? "" : " ") + result;

@@ -101,7 +101,7 @@ class EvolutionPareto final : public Searcher {
 EvolutionPareto::EvolutionPareto(const EvolutionOptions& options, const SearchProblem& problem)
     : options_(options),
       seed_(problem.seed),
-      pool_(problem.space, problem.objectives, problem.budget),
+      pool_(problem.space, problem.objectives, problem.budget, {}, problem.counter),
       parents_(pool_.objectives()),
       variation_(pool_, options.mutation_probability) {
   pool_.prefer(best_known(problem));

@@ -57,9 +57,9 @@ void check_size(const space::SearchSpace& space) {
 class ExhaustiveSearch final : public Searcher {
  public:
   ExhaustiveSearch(const ExhaustiveOptions& options, const SearchProblem& problem)
-      : pool_(problem.space, problem.objectives, problem.budget),
+      : pool_(problem.space, problem.objectives, problem.budget, {}, problem.counter),
         walk_(pool_.space()),
-        trials_(options.trials.value_or(std::numeric_limits<std::size_t>::max())) {
+        trials_(options.trials.value_or(kUnlimited)) {
     check_size(pool_.space());
   }
 
@@ -81,6 +81,7 @@ class ExhaustiveSearch final : public Searcher {
   }
 
   void tell(const trial::CommittedTrial&) override {}
+  void allow_one_more() override { trials_ += trials_ == kUnlimited ? 0 : 1; }
   bool needs_results() const override { return false; }
 
   bool finished() const override { return asked_ == trials_ || walk_.finished(); }
@@ -101,6 +102,8 @@ class ExhaustiveSearch final : public Searcher {
   }
 
  private:
+  static constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
+
   CandidatePool pool_;
   space::GenotypeWalk walk_;
   std::size_t trials_;

@@ -7,6 +7,8 @@
 #include "search/algorithms/proposal_list.hpp"
 
 #include <memory>
+#include <span>
+#include <utility>
 
 namespace skyline::search {
 namespace {
@@ -52,7 +54,21 @@ std::vector<trial::Proposal> listed_proposals(const ListedOptions& options, cons
 class ListedSearch final : public ProposalList {
  public:
   ListedSearch(const ListedOptions& options, const SearchProblem& problem)
-      : ProposalList(listed_proposals(options, problem), "listed trial") {}
+      : ProposalList(listed_proposals(options, problem), "listed trial"), counter_(problem.counter) {}
+
+  Answer ask(std::size_t room) override {
+    Answer answer = ProposalList::ask(room);
+    for (trial::Proposal& proposal : answer.proposals) {
+      if (counter_ == nullptr) break;
+      space::Architecture counted = *proposal.architecture;
+      counted.counted = counter_->count(std::span(&proposal.architecture, 1)).front();
+      proposal.architecture = std::make_shared<const space::Architecture>(std::move(counted));
+    }
+    return answer;
+  }
+
+ private:
+  std::shared_ptr<CostCounter> counter_;
 };
 
 }  // namespace

@@ -30,7 +30,7 @@ constexpr int kMostDraws = 10;  // draws if candidates are rare; each looks at 1
 }  // namespace
 
 std::string ModelSearcher::finish_reason() const {
-  return exhausted_ ? rest_->exhaustion_reason() : outside_.finish_reason();
+  return exhausted_ ? rest_->exhaustion_reason() : counted(made_, "trial") + " done";
 }
 
 Answer ModelSearcher::ask(std::size_t room) {
@@ -65,11 +65,10 @@ Answer ModelSearcher::ask(std::size_t room) {
 
 void ModelSearcher::tell_mean(const trial::CommittedTrial& committed, std::size_t count) {
   pending_.push_back({committed, count});
-  outside_.tell(committed);
   ++results_;
   const std::optional<trial::Expected>& expected = proposed_.at(committed.trial.number).expected;
   const auto* measured = std::get_if<trial::Measurements>(&committed.outcome);
-  if (!expected || measured == nullptr || measured->pruned) return;
+  if (!expected || !trial::is_whole(committed.outcome)) return;
   const std::vector<objective::Objective>& objectives = pool_.objectives().objectives();
   const auto first = std::ranges::find(objectives, false, &objective::Objective::computed);
   const double value = measured->values[first->measured_index];
@@ -120,7 +119,7 @@ bool ModelSearcher::accept(const trial::Proposal& recorded) {
 void ModelSearcher::begin_batch() {
   if (made_ % options_.batch == 0 || ends_batch_ || made_ == places_) {
     known_ = results_;
-    places_ = outside_.places();
+    places_ = options_.trials;
   }
   ends_batch_ = false;
   for (; rungs_ && in_rungs_ < known_; ++in_rungs_) rungs_->tell(pending_[in_rungs_ - learned_].committed);
@@ -256,6 +255,8 @@ std::vector<trial::Proposal> ModelSearcher::think() {
     return batch;
   } catch (const Stopped&) {
     return {};
+  } catch (const CostCounter::Stopped&) {
+    return {};
   }
 }
 
@@ -265,7 +266,9 @@ void ModelSearcher::choose(std::vector<trial::Proposal>& batch) {
   if (promotes_to_top && known_ < proposed_.size()) return;  // the best trial is not known yet
   const bool is_first = proposed_.size() < options_.first || model_->successes() < kFirstSuccesses;
   RandomStream random = stream("candidates", proposed_.size());
-  AcquisitionStrategy::Context context{pool_, *embedding_, *model_, proposed_.size()};
+  for (; costs_ && in_costs_ < proposed_.size(); ++in_costs_) costs_->add(proposed_[in_costs_].candidate);
+  AcquisitionStrategy::Context context{pool_, *embedding_, *model_, costs_ ? &*costs_ : nullptr,
+                                       proposed_.size()};
   if (promotes_to_top || (rungs_ && !is_first)) add_promotions(context);
   CandidatePointer chosen = !is_first         ? strategy_->choose(context, random)
                             : promotes_to_top ? best_promotion(context)
@@ -308,6 +311,7 @@ void ModelSearcher::prepare() {
     if (!pool_.objectives().feasible(*one.architecture)) continue;
     first_.push_back(make_candidate(*embedding_, *one.architecture, one.features));
   }
+  if (pool_.counts()) count_first();
   std::vector<std::int64_t> flops;
   for (const CandidatePointer& one : first_) flops.push_back(one->architecture->cost.flops);
   std::ranges::sort(flops, std::greater<>());
@@ -321,6 +325,16 @@ void ModelSearcher::prepare() {
     known.push_back(make_candidate(*embedding_, architecture, space::features(architecture)));
   }
   model_->warm_start(known_results_, known);
+}
+
+/// Counts costs of the random candidates, as many as a request takes. By them others are estimated.
+void ModelSearcher::count_first() {
+  first_.resize(std::min(first_.size(), CostCounter::kMostAsked));
+  first_ = with_costs(pool_, first_);
+  costs_.emplace(*embedding_, pool_.space().counted().size());
+  for (const CandidatePointer& one : first_) costs_->add(one);
+  std::erase_if(
+      first_, [&](const CandidatePointer& one) { return !pool_.objectives().feasible(*one->architecture); });
 }
 
 /// Gives the model the results that came since the last thought.
@@ -364,7 +378,8 @@ void ModelSearcher::learn(const trial::CommittedTrial& committed, std::size_t co
     part.outcome = trial::Measurements{values};
     model_->tell(part, with_budget(*trial.candidate, log_share(static_cast<double>(step))));
   }
-  if (measured == nullptr || !measured->pruned) model_->tell(committed, point_of(trial), count);
+  if (!trial::has_extent(committed.outcome, trial::Extent::kPruned))
+    model_->tell(committed, point_of(trial), count);
 }
 
 /// Draws random architectures of the space, each once.
@@ -389,9 +404,9 @@ std::vector<Sampled> ModelSearcher::sample(RandomStream& random) const {
 CandidatePointer ModelSearcher::next_of_first() const {
   const bool is_known = !options_.are_far_apart || proposed_.size() % 3 != 2;
   for (std::size_t i = 0; is_known && i < best_known_.size(); ++i) {
-    const space::Architecture& best = *best_known_[i];
-    if (!pool_.is_proposed(best.id) && pool_.objectives().feasible(best))
-      return make_candidate(*embedding_, best, space::features(best));
+    if (pool_.is_proposed(best_known_[i]->id)) continue;
+    if (const ArchitecturePointer best = pool_.checked(best_known_[i]))
+      return make_candidate(*embedding_, *best, space::features(*best));
   }
   const bool is_large = options_.are_far_apart && proposed_.size() >= options_.first &&
                         model_->has_single_measured_objective() && model_->successes() == model_->results();
@@ -422,11 +437,12 @@ CandidatePointer ModelSearcher::farthest_of_first(std::int64_t least_flops) cons
 /// draws the same whatever was drawn before, also by an earlier job.
 CandidatePointer ModelSearcher::any_other() {
   leave_if_stopped();
-  rest_.emplace(pool_.space(), pool_.objectives(), budget_, [this] { leave_if_stopped(); });
+  rest_.emplace(
+      pool_.space(), pool_.objectives(), budget_, [this] { leave_if_stopped(); }, counter_);
   for (const Proposed& trial : proposed_) rest_->mark_proposed(trial.architecture->id);
   RandomStream random = stream("any", proposed_.size());
   ArchitecturePointer drawn;
-  for (int i = 0; i < kMostDraws && drawn == nullptr && !rest_->is_exhausted(); ++i)
+  for (int i = 0; i < (pool_.counts() ? 1 : kMostDraws) && drawn == nullptr && !rest_->is_exhausted(); ++i)
     drawn = rest_->draw(random);
   if (drawn == nullptr) return nullptr;
   return make_candidate(*embedding_, *drawn, space::features(*drawn));

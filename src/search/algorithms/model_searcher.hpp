@@ -5,9 +5,9 @@
 #include "skyline/search/candidate_pool.hpp"
 
 #include "search/algorithms/known_order.hpp"
-#include "search/algorithms/outside_trials.hpp"
 #include "search/algorithms/rung_system.hpp"
 #include "search/model/candidate_set.hpp"
+#include "search/model/cost_estimate.hpp"
 #include "search/model/trial_model.hpp"
 
 #include <algorithm>
@@ -39,6 +39,7 @@ class AcquisitionStrategy {
     CandidatePool& pool;
     const Embedding& embedding;
     TrialModel& model;
+    CostEstimate* costs = nullptr;                    // nullptr if no program counts costs
     std::uint64_t number = 0;                         // number of trials that were chosen before
     double epochs = 0;                                // epochs of a new trial
     std::vector<PromotionCandidate> promotions = {};  // none where trials are not continued
@@ -73,11 +74,12 @@ class ModelSearcher : public Searcher {
         seed_(problem.seed),
         budget_(problem.budget),
         steps_(problem.steps),
-        pool_(problem.space, problem.objectives, problem.budget, [this] { leave_if_stopped(); }),
+        counter_(problem.counter),
+        pool_(
+            problem.space, problem.objectives, problem.budget, [this] { leave_if_stopped(); }, counter_),
         known_results_(some_known(problem)),
         best_known_(best_known(problem)),
         strategy_(std::move(strategy)),
-        outside_(options_.trials),
         places_(options_.trials) {
     if (options_.budgets) rungs_.emplace(pool_, RungOptions{options_.budgets}, problem);
   }
@@ -89,16 +91,17 @@ class ModelSearcher : public Searcher {
   bool accept(const trial::Proposal& recorded) override;
   void tell(const trial::CommittedTrial& committed) override { tell_mean(committed, 1); }
   void tell_mean(const trial::CommittedTrial& mean, std::size_t count) override;
+  void allow_one_more() override { ++options_.trials; }
   void stop() override { stop_.request_stop(); }
-  bool finished() const override { return exhausted_ || made_ >= outside_.places(); }
-  bool gave_up() const override { return exhausted_ ? !rest_->is_exhausted() : outside_.too_many(); }
+  bool finished() const override { return exhausted_ || made_ >= options_.trials; }
+  bool gave_up() const override { return exhausted_ && !rest_->is_exhausted(); }
   std::string finish_reason() const override;
   std::string progress_summary() const override;
   bool may_continue(trial::TrialNumber number) const override;
   std::size_t expected_trials() const override {
-    const std::size_t architectures = std::min(outside_.places(), pool_.most_candidates());
+    const std::size_t architectures = std::min(options_.trials, pool_.most_candidates());
     return exhausted_ ? made_
-                      : std::min(outside_.places(), architectures * (rungs_ ? rungs_->budgets().size() : 1));
+                      : std::min(options_.trials, architectures * (rungs_ ? rungs_->budgets().size() : 1));
   }
 
  private:
@@ -135,6 +138,7 @@ class ModelSearcher : public Searcher {
   std::vector<trial::Proposal> think();
   void choose(std::vector<trial::Proposal>& batch);
   void prepare();
+  void count_first();
   void learn();
   void learn(const trial::CommittedTrial& committed, std::size_t count);
   double longest_way() const;
@@ -170,6 +174,7 @@ class ModelSearcher : public Searcher {
   std::size_t known_ = 0;     // number of results when the present batch began
   std::size_t in_rungs_ = 0;  // number of results that the rungs have: those, once the batch began
   std::optional<RungSystem> rungs_;
+  std::shared_ptr<CostCounter> counter_;  // nullptr if no program counts costs
   CandidatePool pool_;
   std::optional<CandidatePool> rest_;       // fresh pool of any_other(), if it was needed
   std::deque<PendingObservation> pending_;  // results that the model does not have yet
@@ -178,12 +183,13 @@ class ModelSearcher : public Searcher {
   std::vector<bool> has_result_;            // indexed by number
   std::optional<Embedding> embedding_;
   std::optional<TrialModel> model_;
+  std::optional<CostEstimate> costs_;  // there if a program counts costs
+  std::size_t in_costs_ = 0;           // number of trials that it has
   std::vector<trial::CommittedTrial> known_results_;
   std::vector<ArchitecturePointer> best_known_;
   std::unique_ptr<AcquisitionStrategy> strategy_;
   std::vector<CandidatePointer> first_;  // random candidates for the first trials
   std::int64_t large_flops_ = 0;         // least FLOPs of a large network among them
-  OutsideTrials outside_;
   std::size_t places_;  // how many trials may be proposed, by the results that are known to the present batch
   std::future<std::vector<trial::Proposal>> thought_;  // destroyed first, which waits for the thread
 };

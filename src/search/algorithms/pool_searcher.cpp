@@ -10,9 +10,9 @@
 namespace skyline::search {
 
 PoolSearcher::PoolSearcher(std::string_view name, const SearchProblem& problem, std::size_t trials)
-    : pool_(problem.space, problem.objectives, problem.budget),
+    : pool_(problem.space, problem.objectives, problem.budget, {}, problem.counter),
       random_(derive_seed(problem.seed, "search." + std::string(name))),
-      outside_(trials) {
+      trials_(trials) {
   pool_.prefer(best_known(problem));
 }
 
@@ -36,16 +36,15 @@ Answer PoolSearcher::ask(std::size_t room) {
 
 void PoolSearcher::tell(const trial::CommittedTrial& committed) {
   --in_flight_;
-  outside_.tell(committed);
   learn(committed);
 }
 
 std::string PoolSearcher::finish_reason() const {
-  return asked_ == outside_.places() ? outside_.finish_reason() : pool_.exhaustion_reason();
+  return asked_ == trials_ ? counted(asked_, "trial") + " done" : pool_.exhaustion_reason();
 }
 
 std::size_t PoolSearcher::expected_trials() const {
-  return exhausted_ ? asked_ : std::min(outside_.places(), pool_.most_candidates());
+  return exhausted_ ? asked_ : std::min(trials_, pool_.most_candidates());
 }
 
 std::optional<trial::Proposal> PoolSearcher::draw(trial::Origin origin, std::size_t iteration) {

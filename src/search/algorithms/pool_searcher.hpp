@@ -4,8 +4,6 @@
 #include "skyline/search/algorithm.hpp"
 #include "skyline/search/candidate_pool.hpp"
 
-#include "search/algorithms/outside_trials.hpp"
-
 #include <cstddef>
 #include <limits>
 #include <optional>
@@ -20,11 +18,9 @@ class PoolSearcher : public Searcher {
  public:
   Answer ask(std::size_t room) final;
   void tell(const trial::CommittedTrial& committed) final;
-  bool finished() const final { return is_over_ || asked_ == outside_.places(); }
-  bool gave_up() const final {
-    if (asked_ == outside_.places()) return outside_.too_many();
-    return exhausted_ && !pool_.is_exhausted();
-  }
+  void allow_one_more() final { trials_ += trials_ == kUnlimited ? 0 : 1; }
+  bool finished() const final { return is_over_ || asked_ == trials_; }
+  bool gave_up() const final { return asked_ < trials_ && exhausted_ && !pool_.is_exhausted(); }
   std::string finish_reason() const override;
   std::size_t expected_trials() const override;
 
@@ -54,7 +50,7 @@ class PoolSearcher : public Searcher {
   bool attempts_exhausted() const { return pool_.attempts() >= last_attempt_; }
   std::size_t asked() const { return asked_; }
   /// Returns how many more may be proposed, by the results that are known.
-  std::size_t places_left() const { return outside_.places() - asked_; }
+  std::size_t places_left() const { return trials_ - asked_; }
   std::size_t in_flight() const { return in_flight_; }
   CandidatePool& pool() { return pool_; }
   const CandidatePool& pool() const { return pool_; }
@@ -63,7 +59,7 @@ class PoolSearcher : public Searcher {
  private:
   CandidatePool pool_;
   RandomStream random_;
-  OutsideTrials outside_;
+  std::size_t trials_;            // how many may be proposed
   std::size_t last_attempt_ = 0;  // last attempt of this ask, counted by the pool
   std::size_t asked_ = 0;
   std::size_t in_flight_ = 0;

@@ -4,8 +4,8 @@
 #include "skyline/search/tuner.hpp"
 
 #include "core/config/argument_vector.hpp"
+#include "core/text/wording.hpp"
 #include "search/algorithms/algorithms.hpp"
-#include "search/algorithms/outside_trials.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -30,9 +30,9 @@ std::string broken_constraint(const objective::ObjectiveSet& objectives,
                               const space::Architecture& architecture) {
   for (const objective::Constraint& constraint : objectives.constraints()) {
     if (!constraint.computed) continue;
-    const double value = objective::computed_metric(architecture, constraint.metric);
-    if (value >= constraint.low && value <= constraint.high) continue;
-    return "breaks the constraint `" + to_text(constraint) + "`: it has " + objective::number_text(value);
+    const auto value = objective::find_computed(architecture, constraint.metric);
+    if (!value || (*value >= constraint.low && *value <= constraint.high)) continue;
+    return "breaks the constraint `" + to_text(constraint) + "`: it has " + objective::number_text(*value);
   }
   return "breaks a constraint";
 }
@@ -47,8 +47,7 @@ class ProgramSearch final : public Searcher {
         seed_(problem.seed),
         known_(problem.known.begin(), problem.known.end()),
         start_tuner_(problem.start_tuner),
-        outside_(options_.trials),
-        pool_(problem.space, problem.objectives, problem.budget),
+        pool_(problem.space, problem.objectives, problem.budget, {}, problem.counter),
         stand_in_(derive_seed(problem.seed, "search.program.stand_in")) {}
 
   Answer ask(std::size_t room) override;
@@ -57,11 +56,13 @@ class ProgramSearch final : public Searcher {
   void stop() override {
     if (tuner_ != nullptr) tuner_->end();
   }
-  bool finished() const override { return is_done_ || made() == outside_.places(); }
-  bool gave_up() const override { return !is_done_ && outside_.too_many(); }
-  std::string finish_reason() const override { return is_done_ ? ended_ : outside_.finish_reason(); }
+  bool finished() const override { return is_done_ || made() == options_.trials; }
+  void allow_one_more() override { ++options_.trials; }
+  std::string finish_reason() const override {
+    return is_done_ ? ended_ : counted(made(), "trial") + " done";
+  }
   std::size_t expected_trials() const override {
-    return is_done_ ? made() : std::min(outside_.places(), pool_.most_candidates());
+    return is_done_ ? made() : std::min(options_.trials, pool_.most_candidates());
   }
 
  private:
@@ -74,13 +75,15 @@ class ProgramSearch final : public Searcher {
   std::optional<trial::Proposal> stand_in();
   std::optional<trial::Proposal> next();
   trial::Proposal proposal_of(const space::Genotype& genotype);
+  ArchitecturePointer with_costs(const space::Architecture& architecture) const {
+    return pool_.count_costs({std::make_shared<const space::Architecture>(architecture)}).front();
+  }
   [[noreturn]] void refuse(const std::string& mistake) const;
 
   ProgramOptions options_;
   std::uint64_t seed_;
   std::vector<trial::CommittedTrial> known_;
   TunerStart start_tuner_;
-  OutsideTrials outside_;
   CandidatePool pool_;
   RandomStream stand_in_;
   std::unordered_map<space::ArchId, trial::TrialNumber> numbers_;  // all trials so far
@@ -148,7 +151,7 @@ trial::Proposal ProgramSearch::proposal_of(const space::Genotype& genotype) {
   if (chosen == nullptr) {
     const space::BuildAttempt attempt = pool_.space().try_build(genotype);
     refuse(pool_.space().describe(genotype) + ": " +
-           (attempt.architecture ? broken_constraint(pool_.objectives(), *attempt.architecture)
+           (attempt.architecture ? broken_constraint(pool_.objectives(), *with_costs(*attempt.architecture))
                                  : attempt.problem));
   }
   const auto [earlier, is_new] = numbers_.emplace(chosen->id, made());
@@ -174,7 +177,6 @@ bool ProgramSearch::accept(const trial::Proposal& recorded) {
 
 void ProgramSearch::tell(const trial::CommittedTrial& committed) {
   ++told_;
-  outside_.tell(committed);
   if (!start_tuner_) return;
   tuner().tell(committed.trial.number, committed);
   if (finished() && told_ == made()) tuner().end();

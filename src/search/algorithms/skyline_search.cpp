@@ -18,6 +18,7 @@ constexpr std::size_t kFirstTrials = 5;        // chosen without a model
 constexpr std::size_t kFirstWithKnown = 3;     // the same with as many known architectures as those, or more
 constexpr std::size_t kParents = 10;           // best trials whose neighbourhood is looked at
 constexpr std::size_t kLocalSearchRounds = 2;  // rounds of the local search
+constexpr std::size_t kMostLiked = 512;        // candidates whose costs are counted at most to find one
 constexpr std::size_t kLocalSearchStarts = 3;  // candidates from which a round starts
 
 struct SkylineOptions {
@@ -44,6 +45,7 @@ class ImprovementStrategy final : public AcquisitionStrategy {
     if (context.begins)
       std::ranges::move(candidates_->draw(context.model.best(kParents), context.number, random),
                         std::back_inserter(drawn));
+    count_best(context, context.promotions.size(), drawn);
     Acquisition kind = Acquisition::kImprovement;
     std::vector<double> values;
     std::vector<std::size_t> order;  // descending by value
@@ -71,6 +73,7 @@ class ImprovementStrategy final : public AcquisitionStrategy {
       for (std::size_t i = 0; i < std::min(kLocalSearchStarts, order.size()); ++i) {
         candidates_->add_near(CandidatePointer(drawn[order[i]]), context.number, random, drawn);
       }
+      count_best(context, values.size(), drawn);
       judge();
     }
     if (drawn.empty()) return nullptr;
@@ -84,6 +87,42 @@ class ImprovementStrategy final : public AcquisitionStrategy {
     if (context.number % 2 == 0) return Acquisition::kImprovement;
     return context.model.has_single_measured_objective() ? Acquisition::kUpperConfidenceBound
                                                          : Acquisition::kHypervolume;
+  }
+
+  /// If a program counts costs, leaves of the candidates from `begin` on those that the model likes best, as
+  /// far as their costs can be estimated, and that meet the constraints by their counted ones.
+  static void count_best(const Context& context, std::size_t begin, std::vector<CandidatePointer>& drawn) {
+    if (context.costs == nullptr) return;
+    const std::vector<CandidatePointer> added(drawn.begin() + static_cast<std::ptrdiff_t>(begin),
+                                              drawn.end());
+    drawn.resize(begin);
+    const std::vector<std::size_t> order = order_of(context, context.costs->estimated(added));
+    for (std::size_t next = 0; next < std::min(order.size(), kMostLiked) && drawn.size() == begin;) {
+      std::vector<CandidatePointer> liked;
+      while (next < order.size() && liked.size() < CostCounter::kMostAsked)
+        liked.push_back(added[order[next++]]);
+      for (CandidatePointer& counted : with_costs(context.pool, liked)) {
+        if (context.pool.objectives().feasible(*counted->architecture)) drawn.push_back(std::move(counted));
+      }
+    }
+  }
+
+  /// Returns the places of candidates, the best first, those that break a constraint last.
+  static std::vector<std::size_t> order_of(const Context& context,
+                                           const std::vector<CandidatePointer>& estimated) {
+    Eigen::ArrayXd values;
+    for (const Acquisition kind : {turn(context), Acquisition::kImprovement, Acquisition::kFallback}) {
+      values = context.model.acquisition(estimated, kind);
+      if (values.size() == 0 || values.maxCoeff() > 0) break;
+    }
+    std::vector<std::size_t> order(estimated.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, std::greater<>(),
+                             [&](std::size_t i) { return values[static_cast<Eigen::Index>(i)]; });
+    std::ranges::stable_partition(order, [&](std::size_t i) {
+      return context.pool.objectives().feasible(*estimated[i]->architecture);
+    });
+    return order;
   }
 
   std::optional<CandidateSet> candidates_;

@@ -56,6 +56,32 @@ CandidatePointer with_budget(const Candidate& whole, double budget) {
   return std::make_shared<const Candidate>(std::move(part));
 }
 
+Points points_of(std::span<const CandidatePointer> candidates, const PointSpace& space) {
+  const auto count = std::ssize(candidates);
+  Points points{Eigen::MatrixXd(std::ssize(space.ordinal), count), Eigen::MatrixXd(space.features, count),
+                Eigen::RowVectorXd(count)};
+  for (Eigen::Index i = 0; i < count; ++i) {
+    const ModelPoint& point = candidates[static_cast<std::size_t>(i)]->point;
+    points.parameters.col(i) = point.parameters;
+    points.features.col(i) = point.features;
+    points.budgets[i] = point.budget;
+  }
+  return points;
+}
+
+std::vector<CandidatePointer> with_costs(const CandidatePool& pool,
+                                         const std::vector<CandidatePointer>& candidates) {
+  std::vector<ArchitecturePointer> architectures;
+  for (const CandidatePointer& one : candidates) architectures.push_back(one->architecture);
+  architectures = pool.count_costs(std::move(architectures));
+  std::vector<CandidatePointer> counted;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    counted.push_back(std::make_shared<const Candidate>(
+        Candidate{architectures[i], candidates[i]->point, candidates[i]->key}));
+  }
+  return counted;
+}
+
 CandidateSet::CandidateSet(CandidatePool& pool, const Embedding& embedding)
     : pool_(pool), embedding_(embedding) {}
 
@@ -121,7 +147,8 @@ CandidateSet::Found CandidateSet::find(const space::Genotype& genotype) {
   const std::size_t numbers = pool_.space().parameters().size() * 2 + embedding_.features();
   if (known_.size() * (kCandidateBytes + numbers * sizeof(double)) >= kMostKnownBytes) known_.clear();
   Found& known = known_[genotype.choices];
-  if (const ArchitecturePointer built = pool_.candidate(genotype)) {
+  const ArchitecturePointer built = pool_.uncounted(genotype);
+  if (built != nullptr && !pool_.is_proposed(built->id)) {
     known = {make_candidate(embedding_, *built, space::features(*built)), built->function_id()};
   }
   return known;
@@ -152,7 +179,7 @@ void CandidateSet::enumerate() {
   std::unordered_map<space::ArchId, std::size_t> places;  // index in `all` by function
   std::vector<bool> reads;
   for (space::GenotypeWalk walk(pool_.space()); !walk.finished(); walk.advance(reads)) {
-    const ArchitecturePointer built = pool_.feasible(walk.current(), &reads);
+    const ArchitecturePointer built = pool_.uncounted(walk.current(), &reads);
     if (built == nullptr) continue;
     const space::ArchId function = built->function_id();
     const auto [place, is_new] = places.try_emplace(function, all.size());

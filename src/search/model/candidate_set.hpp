@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <unordered_set>
 #include <vector>
 
@@ -30,6 +31,12 @@ CandidatePointer make_candidate(const Embedding& embedding, const space::Archite
 /// @param budget  as in ModelPoint
 CandidatePointer with_budget(const Candidate& whole, double budget);
 
+/// Returns the points of candidates as a process takes them.
+Points points_of(std::span<const CandidatePointer> candidates, const PointSpace& space);
+/// Returns the candidates with the costs that a program counts. @pre the pool has a counter
+std::vector<CandidatePointer> with_costs(const CandidatePool& pool,
+                                         const std::vector<CandidatePointer>& candidates);
+
 /// The architectures among which a model chooses: all of a small space, as long as there are few trials, else
 /// mutants and crossovers of the best trials, and random ones. Building their networks is what a choice
 /// costs, so later choices, when more is known, get fewer, and what is known of a genotype is kept, in
@@ -45,7 +52,7 @@ class CandidateSet {
   /// The arguments must outlive this object.
   CandidateSet(CandidatePool& pool, const Embedding& embedding);
 
-  /// Returns candidates for a choice, none twice.
+  /// Returns candidates for a choice, none twice. If a program counts costs, they are without these.
   /// @param parents  the best trials, best first
   /// @param number   how many trials were chosen before
   std::vector<CandidatePointer> draw(const std::vector<CandidatePointer>& parents, std::size_t number,

@@ -27,19 +27,6 @@ constexpr double kLeastWidth = 5e-4;
 constexpr double kLeast = 1e-12;       // keeps quantiles finite
 constexpr double kMostFailing = 0.95;  // upper bound of a predicted share of failures
 
-Points points_of(std::span<const CandidatePointer> candidates, const PointSpace& space) {
-  const auto count = std::ssize(candidates);
-  Points points{Eigen::MatrixXd(std::ssize(space.ordinal), count), Eigen::MatrixXd(space.features, count),
-                Eigen::RowVectorXd(count)};
-  for (Eigen::Index i = 0; i < count; ++i) {
-    const ModelPoint& point = candidates[static_cast<std::size_t>(i)]->point;
-    points.parameters.col(i) = point.parameters;
-    points.features.col(i) = point.features;
-    points.budgets[i] = point.budget;
-  }
-  return points;
-}
-
 /// Returns the probability of a standard normal number between two bounds, which are widened a little, so
 /// that one may be met that allows a single value. Of two bounds above 0 the upper tails are compared.
 double probability(double low, double high) {
@@ -92,7 +79,6 @@ void TrialModel::warm_start(const std::vector<trial::CommittedTrial>& known,
 void TrialModel::fit(const std::vector<CandidatePointer>& under_way) {
   points_.resize(observations_.size());
   points_.insert(points_.end(), under_way.begin(), under_way.end());
-  const auto known = std::ssize(observations_);
   std::vector<Row> rows;
   for (std::size_t i = 0; i < points_.size(); ++i)
     rows.push_back({points_[i]->key, i < observations_.size() ? observations_[i].count : 1});
@@ -103,29 +89,35 @@ void TrialModel::fit(const std::vector<CandidatePointer>& under_way) {
     column.process.truncate(is_used(column) ? held : 0);
     if (!is_used(column)) continue;
     synchronize(column);
-    const Eigen::Index choice = GaussianProcess::choice_size(known);
+    const Eigen::Index choice = GaussianProcess::choice_size(static_cast<Eigen::Index>(known_of(column)));
     if (column.chosen_by != choice) {
       column.process.choose_hyper(targets(column, choice));
       column.chosen_by = choice;
     }
-    fit(column, known);
+    fit(column);
   }
 }
 
 void TrialModel::add_fantasy(const CandidatePointer& candidate) {
   points_.push_back(candidate);
   rows_.push_back({candidate->key});
-  const auto known = std::ssize(observations_);
   for (Column& column : columns_) {
     if (!is_used(column)) continue;
     synchronize(column);
-    fit(column, known);
+    fit(column);
   }
 }
 
-/// Fits the process to the first results.
-void TrialModel::fit(Column& column, Eigen::Index known) {
-  column.process.fit(targets(column, known));
+/// Returns how many of the first results say something of a column.
+std::size_t TrialModel::known_of(const Column& column) const {
+  if (outside_ == 0 || !column.measured_index) return trained();
+  const bool is_asked = !std::isnan((*observations_.back().measured)[*column.measured_index]);
+  return is_asked ? observations_.size() : trained();
+}
+
+/// Fits the process to what is known.
+void TrialModel::fit(Column& column) {
+  column.process.fit(targets(column, static_cast<Eigen::Index>(known_of(column))));
   column.means = column.process.means();
   if (!column.prior) return;
   column.means.array() += column.slope * (prior_means(column, points_.size()).array() - column.centre);
@@ -284,7 +276,7 @@ std::vector<CandidatePointer> TrialModel::best(std::size_t most) const {
   std::vector<std::size_t> order = expected_front();
   std::ranges::reverse(order);
   if (columns_.front().objective != nullptr) {
-    std::vector<std::size_t> others(observations_.size());
+    std::vector<std::size_t> others(trained());
     std::iota(others.begin(), others.end(), std::size_t{0});
     std::erase_if(others, [&](std::size_t i) {
       return !observations_[i].measured || std::ranges::find(order, i) != order.end();
@@ -352,9 +344,10 @@ std::optional<trial::Expected> TrialModel::expected(const CandidatePointer& cand
   const Column& column = columns_.front();
   if (column.objective == nullptr) return std::nullopt;
   const Prediction prediction = predictions({candidate}).front();
-  const RungTargets known = standardised(column, std::ssize(observations_));
+  const std::size_t count = known_of(column);
+  const RungTargets known = standardised(column, static_cast<Eigen::Index>(count));
   std::map<double, double> value_of;  // with the same budget
-  for (std::size_t i = 0; i < observations_.size(); ++i) {
+  for (std::size_t i = 0; i < count; ++i) {
     const auto place = static_cast<Eigen::Index>(i);
     if (points_[i]->point.budget == candidate->point.budget)
       value_of.emplace(known.targets[place], known.values[place]);

@@ -23,7 +23,8 @@ namespace skyline::search {
 /// constraint has a Gaussian process; computed objectives are exact numbers. A failed trial counts as the
 /// worst so far in the objectives, and the share of failures near a candidate lowers its acquisition value.
 /// Trials with a part of the budget (ModelPoint::budget) say what the process makes of them; fronts and best
-/// values are those of whole trials. Deterministic; not thread-safe.
+/// values are those of whole trials. Trials that were not trained, because of what was asked before, say that
+/// alone. Deterministic; not thread-safe.
 class TrialModel {
  public:
   /// Acquisition functions. kImprovement: expected improvement of the best target of the model, or of the
@@ -120,17 +121,18 @@ class TrialModel {
   };
 
   bool is_whole(std::size_t place) const { return points_[place]->point.budget == 0; }
+  std::size_t trained() const { return observations_.size() - outside_; }
+  std::size_t known_of(const Column& column) const;
+  bool says_something(const std::vector<double>& measured) const;
   std::vector<std::size_t> ranked() const;
   std::vector<std::size_t> most_informative() const;
   void forget();
   static Eigen::VectorXd prior_means(Column& column, const Points& points,
                                      std::span<const std::uint64_t> keys);
   Eigen::VectorXd prior_means(Column& column, std::size_t count);
-  void fit(Column& column, Eigen::Index known);
+  void fit(Column& column);
   std::vector<Prediction> predictions(const std::vector<CandidatePointer>& candidates);
-  bool is_used(const Column& column) const {
-    return column.measured_index || successes_ < observations_.size();
-  }
+  bool is_used(const Column& column) const { return column.measured_index || successes_ < trained(); }
   void synchronize(Column& column);
   RungTargets standardised(const Column& column, Eigen::Index count) const;
   Eigen::VectorXd targets(Column& column, Eigen::Index count);
@@ -147,9 +149,10 @@ class TrialModel {
   const Embedding& embedding_;
   const std::size_t most_;
   std::deque<Column> columns_;  // the measured objectives in their order, measured constraints, failures
-  std::vector<Observation> observations_;
-  std::vector<CandidatePointer> points_;  // training points: trials with a result, then fantasies
-  std::vector<Row> rows_;                 // rows of the processes in use, at the last fit
+  std::vector<Observation> observations_;  // in their order, those of trials that were not trained at the end
+  std::size_t outside_ = 0;                // number of the latter
+  std::vector<CandidatePointer> points_;   // training points: trials with a result, then fantasies
+  std::vector<Row> rows_;                  // rows of the processes in use, at the last fit
   std::size_t successes_ = 0;
   ParetoArchive front_;  // places of the trials on the front
 };

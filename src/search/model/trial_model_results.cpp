@@ -13,22 +13,30 @@ namespace skyline::search {
 
 void TrialModel::tell(const trial::CommittedTrial& committed, CandidatePointer candidate, std::size_t count) {
   points_.resize(observations_.size());
-  points_.push_back(std::move(candidate));
-  Observation& told =
-      observations_.emplace_back(Observation{committed.trial.number, std::nullopt, std::nullopt, count});
   const auto* measured = std::get_if<trial::Measurements>(&committed.outcome);
-  const bool is_complete =
-      measured != nullptr && std::ranges::none_of(columns_, [&](const Column& column) {
-        return column.measured_index && std::isnan(measured->values[*column.measured_index]);
-      });
-  if (is_complete) {
-    ++successes_;
-    told.measured = measured->values;
-    told.minimized = objectives_.minimized(committed);
-  }
-  if (told.minimized && is_whole(observations_.size() - 1))
-    front_.insert(observations_.size() - 1, *told.minimized);
+  const auto lacks = [&](const Column& column) {
+    return column.measured_index && std::isnan(measured->values[*column.measured_index]);
+  };
+  Observation told{committed.trial.number, std::nullopt, std::nullopt, count};
+  const bool is_complete = measured != nullptr && std::ranges::none_of(columns_, lacks);
+  // What a version before recorded without its values counts as a failure.
+  const bool is_outside = trial::is_outside(committed.outcome) && says_something(measured->values);
+  if (is_complete || is_outside) told.measured = measured->values;
+  if (is_complete && !is_outside) told.minimized = objectives_.minimized(committed);
+  const std::size_t place = is_outside ? observations_.size() : trained();
+  outside_ += is_outside ? 1 : 0;
+  successes_ += is_complete && !is_outside ? 1 : 0;
+  points_.insert(points_.begin() + static_cast<std::ptrdiff_t>(place), std::move(candidate));
+  observations_.insert(observations_.begin() + static_cast<std::ptrdiff_t>(place), told);
+  if (told.minimized && is_whole(place)) front_.insert(place, *told.minimized);
   if (observations_.size() >= most_) forget();
+}
+
+/// Returns whether a column has a value.
+bool TrialModel::says_something(const std::vector<double>& measured) const {
+  return std::ranges::any_of(columns_, [&](const Column& column) {
+    return column.measured_index && !std::isnan(measured[*column.measured_index]);
+  });
 }
 
 /// Returns the places of the whole results, best first: front by front, the newest of a front first; then
@@ -37,7 +45,7 @@ std::vector<std::size_t> TrialModel::ranked() const {
   std::vector<std::size_t> allowed;
   std::vector<std::size_t> others;
   std::vector<std::vector<double>> objectives;
-  for (std::size_t i = observations_.size(); i-- > 0;) {
+  for (std::size_t i = trained(); i-- > 0;) {
     if (!observations_[i].measured || !is_whole(i)) continue;
     (observations_[i].minimized ? allowed : others).push_back(i);
     if (observations_[i].minimized) objectives.push_back(*observations_[i].minimized);
@@ -71,14 +79,17 @@ std::vector<std::size_t> TrialModel::most_informative() const {
 /// tells them all at once.
 void TrialModel::forget() {
   const std::vector<std::size_t> kept = most_informative();
+  const std::size_t trained_before = trained();
   const std::vector<Observation> told = std::exchange(observations_, {});
   const std::vector<CandidatePointer> points = std::exchange(points_, {});
   front_ = ParetoArchive(objectives_.objectives().size());
   successes_ = 0;
+  outside_ = 0;
   for (const std::size_t place : kept) {
     points_.push_back(points[place]);
     observations_.push_back(told[place]);
-    if (observations_.back().measured) ++successes_;
+    if (place >= trained_before) ++outside_;
+    if (place < trained_before && observations_.back().measured) ++successes_;
     if (observations_.back().minimized && is_whole(observations_.size() - 1))
       front_.insert(observations_.size() - 1, *observations_.back().minimized);
   }

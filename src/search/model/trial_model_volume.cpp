@@ -45,9 +45,10 @@ std::vector<std::vector<double>> TrialModel::places() const {
 PiecewiseLinear TrialModel::scale_of(const Column& column) const {
   const objective::Objective& objective = *column.objective;
   if (!objective.ideal || !objective.reference) return {};
-  const RungTargets all = standardised(column, std::ssize(observations_));
+  const std::size_t count = known_of(column);
+  const RungTargets all = standardised(column, static_cast<Eigen::Index>(count));
   std::map<double, double> knots;
-  for (std::size_t i = 0; i < observations_.size(); ++i) {
+  for (std::size_t i = 0; i < count; ++i) {
     if (!observations_[i].measured || !is_whole(i)) continue;
     const double value = (*observations_[i].measured)[objective.measured_index];
     knots[-all.targets[static_cast<Eigen::Index>(i)]] =
@@ -55,10 +56,10 @@ PiecewiseLinear TrialModel::scale_of(const Column& column) const {
   }
   if (knots.empty() || knots.begin()->second == knots.rbegin()->second) return {};
   PiecewiseLinear scale;
-  const std::size_t count = std::min(kMostKnots, knots.size());  // two or more
+  const std::size_t most = std::min(kMostKnots, knots.size());  // two or more
   std::size_t number = 0;
   for (const auto& [target, value] : knots) {
-    if (number++ != scale.places.size() * (knots.size() - 1) / (count - 1)) continue;
+    if (number++ != scale.places.size() * (knots.size() - 1) / (most - 1)) continue;
     scale.places.push_back(target);
     scale.values.push_back(value);
   }

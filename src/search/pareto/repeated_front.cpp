@@ -13,7 +13,7 @@ trial::SharedTrial mean_of(const std::vector<trial::SharedTrial>& repeats) {
   std::vector<double> counts;
   for (const trial::SharedTrial& repeat : repeats) {
     const auto* measured = std::get_if<trial::Measurements>(&repeat->outcome);
-    if (measured == nullptr) continue;
+    if (measured == nullptr || trial::is_outside(repeat->outcome)) continue;
     means.resize(measured->values.size(), std::nan(""));
     counts.resize(measured->values.size());
     for (std::size_t i = 0; i < means.size(); ++i) {
@@ -102,7 +102,8 @@ bool RepeatedFront::is_beaten(const std::vector<double>& values) const {
 void RepeatedFront::close(std::map<trial::TrialNumber, Open>::iterator open, Change& change) {
   const std::vector<trial::SharedTrial>& repeats = open->second.repeats;
   const auto succeeded = std::ranges::count_if(repeats, [](const trial::SharedTrial& repeat) {
-    return std::holds_alternative<trial::Measurements>(repeat->outcome);
+    return std::holds_alternative<trial::Measurements>(repeat->outcome) &&
+           !trial::is_outside(repeat->outcome);
   });
   change.decided.push_back(
       {mean_of(repeats), static_cast<std::size_t>(std::max<std::ptrdiff_t>(1, succeeded))});

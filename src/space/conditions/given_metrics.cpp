@@ -19,14 +19,20 @@ std::string plain_text(double number) {
 GivenMetrics::GivenMetrics(const std::vector<GivenExpression>& given, const std::vector<Expression>& read,
                            const std::vector<Parameter>& parameters, std::int64_t classes)
     : parameters_(parameters), classes_(classes), values_(parameters) {
-  for (std::size_t i = 0; i < given.size(); ++i) {
-    for (const std::size_t p : read[i].parameters()) {
+  auto next = read.begin();
+  for (const GivenExpression& metric : given) {
+    if (metric.source.is_null()) {
+      counted_.push_back(metric.name);
+      continue;
+    }
+    const Expression& expression = *next++;
+    for (const std::size_t p : expression.parameters()) {
       values_.add(p);
       values_.add_operands(p);
     }
-    ConditionTerm term(*read[i].root(), values_, classes, read[i].source());
-    if ((term.kinds() & ConditionValues::kNumber) == 0) read[i].source().fail_expected(kGivenExample);
-    metrics_.push_back({given[i], read[i], std::move(term)});
+    ConditionTerm term(*expression.root(), values_, classes, expression.source());
+    if ((term.kinds() & ConditionValues::kNumber) == 0) expression.source().fail_expected(kGivenExample);
+    metrics_.push_back({metric, expression, std::move(term)});
   }
 }
 

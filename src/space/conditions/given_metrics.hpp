@@ -18,10 +18,10 @@ namespace skyline::space {
 inline constexpr const char* kGivenExample = "a number, for example $layers * $width";
 
 /// The metrics of a space that expressions give. They are calculated exactly, as conditions are, and rounded
-/// once. Immutable, so any thread may use it.
+/// once. It has the names of those that a program counts, too. Immutable, so any thread may use it.
 class GivenMetrics {
  public:
-  /// @param read        the expressions of `given`, in the same order
+  /// @param read        the expressions of `given` that has some, in the same order
   /// @param parameters  those of the space; must outlive this object
   /// @throws UserError for an expression that is never a number, or can never be calculated
   GivenMetrics(const std::vector<GivenExpression>& given, const std::vector<Expression>& read,
@@ -29,6 +29,8 @@ class GivenMetrics {
 
   /// Returns the names in their order; the views are valid as long as this object.
   std::vector<std::string_view> names() const;
+  /// Returns the names of the metrics that a program counts.
+  const std::vector<std::string>& counted() const { return counted_; }
   /// Checks that every metric has a value for a genotype, within its range.
   /// @param cost  costs of the genotype's network; zeros without one
   /// @param used  used[p] becomes true when parameter p is read, also if the check fails
@@ -51,6 +53,7 @@ class GivenMetrics {
   std::int64_t classes_;
   ConditionValues values_;
   std::vector<Metric> metrics_;
+  std::vector<std::string> counted_;
 };
 
 }  // namespace skyline::space

@@ -165,6 +165,10 @@ std::vector<std::string_view> SearchSpace::given() const {
   return state_->given->names();
 }
 
+const std::vector<std::string>& SearchSpace::counted() const {
+  return state_->given->counted();
+}
+
 const DataShape& SearchSpace::data() const {
   return state_->data;
 }

@@ -70,7 +70,11 @@ ArchId Architecture::function_id() const {
 }
 
 std::optional<double> Architecture::given(std::string_view metric) const {
-  return space_ == nullptr ? std::nullopt : space_->given->value(metric, genotype, cost);
+  if (space_ == nullptr) return std::nullopt;
+  const std::vector<std::string>& names = space_->given->counted();
+  const auto place = std::ranges::find(names, metric) - names.begin();
+  if (place < std::ssize(counted)) return counted[static_cast<std::size_t>(place)];
+  return space_->given->value(metric, genotype, cost);
 }
 
 Architecture Architecture::unbuilt() const {

@@ -93,6 +93,7 @@ std::vector<Expression> SpaceReader::read_where() {
 std::vector<Expression> SpaceReader::read_given(const std::vector<GivenExpression>& given) {
   std::vector<Expression> expressions;
   for (const GivenExpression& metric : given) {
+    if (metric.source.is_null()) continue;
     problems_.attempt([&] {
       GivenNames names(*this, metric.source);
       expressions.push_back(read_of_parameters(metric.source, names, kGivenExample));

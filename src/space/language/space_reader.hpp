@@ -51,9 +51,9 @@ class SpaceReader {
   /// Reads the conditions between parameters. Call it after read(), because they may name a parameter at a
   /// place. @throws UserError with one line for each mistake
   std::vector<Expression> read_where();
-  /// Reads the expressions of given metrics, in the same order. Call it after read_where(). They may name
-  /// parameters, also at a place, and costs of the network. @throws UserError with one line for each mistake,
-  /// and for parameters that neither the network nor anything else uses
+  /// Reads the expressions of given metrics that have one, in the same order. Call it after read_where().
+  /// They may name parameters, also at a place, and costs of the network. @throws UserError with one line for
+  /// each mistake, and for parameters that neither the network nor anything else uses
   std::vector<Expression> read_given(const std::vector<GivenExpression>& given);
   /// Returns the shared parameters in the order of declaration, then the others in the order of their use.
   std::vector<Parameter> take_parameters() { return std::move(parameters_); }

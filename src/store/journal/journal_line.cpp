@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 namespace skyline::store {
 namespace {
@@ -18,7 +19,8 @@ using Json = nlohmann::ordered_json;
 constexpr std::string_view kSumStart = R"(,"sum":")";
 constexpr std::string_view kSumEnd = R"("})";
 constexpr std::size_t kSumDigits = 32;
-constexpr std::size_t kMostMembers = 23;  // members of a trial's line
+constexpr std::size_t kMostMembers = 24;  // members of a trial's line
+constexpr const char* kCosts = "costs";
 
 /// Reads what a searcher expected of a trial: low, value, high. @pre expected is a member of a line
 trial::Expected decode_expected(const Json& expected) {
@@ -42,14 +44,6 @@ Json encode_facts(const space::Architecture& architecture, const space::SearchSp
   return facts;
 }
 
-space::ArchId decode_arch_id(const Json& line) {
-  const std::string& text = decode_text(line, "arch");
-  std::uint64_t id = 0;
-  std::from_chars(text.data(), text.data() + text.size(), id, 16);
-  if (space::to_text(space::ArchId{id}) != text) fail_expected("arch", "16 hexadecimal digits", line["arch"]);
-  return space::ArchId{id};
-}
-
 void encode_outcome(const trial::Outcome& outcome, const std::vector<trial::Metric>& metrics, Json& line) {
   line["status"] = trial::status_of(outcome);
   if (const auto* failure = std::get_if<trial::Failure>(&outcome)) {
@@ -57,6 +51,7 @@ void encode_outcome(const trial::Outcome& outcome, const std::vector<trial::Metr
     return;
   }
   const auto& measured = std::get<trial::Measurements>(outcome);
+  if (measured.extent == trial::Extent::kOutside) line["reason"] = measured.reason;
   line["metrics"] = encode_measured(measured.values, metrics);
   if (!measured.steps.empty()) line["steps"] = encode_steps(measured.steps, metrics);
 }
@@ -69,6 +64,8 @@ void encode_trial(const trial::Trial& trial, const space::SearchSpace& space, Js
     const space::Parameter& parameter = space.parameters()[i];
     genotype[parameter.name] = encode_value(parameter.values.at(architecture.genotype.choices.at(i)));
   }
+  for (std::size_t i = 0; i < architecture.counted.size(); ++i)
+    line[kCosts][space.counted().at(i)] = encode_number(architecture.counted[i]);
   if (!space.registered_kinds().empty()) line["facts"] = encode_facts(architecture, space);
   add_fields(line, trial);
   if (const auto& expected = trial.proposal.expected) {
@@ -86,6 +83,14 @@ Json encode(const trial::CommittedTrial& committed, const std::vector<trial::Met
 }
 
 }  // namespace
+
+space::ArchId decode_arch_id(const Json& line) {
+  const std::string& text = decode_text(line, "arch");
+  std::uint64_t id = 0;
+  std::from_chars(text.data(), text.data() + text.size(), id, 16);
+  if (space::to_text(space::ArchId{id}) != text) fail_expected("arch", "16 hexadecimal digits", line["arch"]);
+  return space::ArchId{id};
+}
 
 std::string seal_line(const Json& line) {
   // Text that is not UTF-8 (e.g. a system's message) must not cost a result.
@@ -188,7 +193,12 @@ std::shared_ptr<const space::Architecture> EntryDecoder::architecture(const Json
     throw UserError("arch: the journal says " + recorded + ", but this space builds " + id +
                     " from the genotype (the space has changed since)");
   }
-  return std::make_shared<const space::Architecture>(built.unbuilt());
+  space::Architecture architecture = built.unbuilt();
+  if (const auto costs = line.find(kCosts); costs != line.end()) {
+    for (const std::string& name : space_.counted())
+      architecture.counted.push_back(decode_number(member(*costs, name.c_str()), kCosts));
+  }
+  return std::make_shared<const space::Architecture>(std::move(architecture));
 }
 
 /// Returns an architecture that this program cannot build.
@@ -224,11 +234,18 @@ std::shared_ptr<const space::Architecture> EntryDecoder::earlier(trial::TrialNum
 
 trial::Outcome EntryDecoder::outcome(const Json& line) const {
   const std::string& status = decode_text(line, "status");
-  trial::Measurements measured;
-  measured.pruned = status == trial::kPruned;
-  if (!measured.pruned && status != trial::kOk)
+  const auto extent = std::ranges::find(trial::kExtents, status);
+  if (extent == trial::kExtents.end())
     return trial::Failure{trial::parse_failure_kind(status), decode_text(line, "reason")};
-  measured.values = decode_measured(line, metrics_);
+  trial::Measurements measured;
+  measured.extent = static_cast<trial::Extent>(extent - trial::kExtents.begin());
+  const bool is_outside = measured.extent == trial::Extent::kOutside;
+  if (is_outside) measured.reason = decode_text(line, "reason");
+  if (is_outside && !line.contains("metrics")) {  // versions before wrote no values
+    measured.values.assign(metrics_.size(), std::nan(""));
+  } else {
+    measured.values = decode_measured(line, metrics_);
+  }
   if (const auto steps = line.find("steps"); steps != line.end())
     measured.steps = decode_steps(*steps, metrics_);
   return measured;

@@ -50,6 +50,8 @@ void read_checksums(const nlohmann::ordered_json& line, const char* name, Checks
 /// Checks the sum of a line (without its newline) and reads it. Returns nullopt if the sum does not match.
 /// @throws UserError if the sum matches but the text is not a JSON object
 std::optional<nlohmann::ordered_json> parse_line(std::string_view line);
+/// Reads the member `arch` of a line. @throws UserError
+space::ArchId decode_arch_id(const nlohmann::ordered_json& line);
 
 /// Turns lines back into trials.
 class EntryDecoder {

@@ -39,7 +39,6 @@ TrialTable::TrialTable(const space::SearchSpace& space, const std::vector<trial:
 std::vector<trial::Cell> TrialTable::row(const trial::CommittedTrial& committed, bool on_front) const {
   const trial::Trial& trial = committed.trial;
   const space::Architecture& architecture = trial.architecture();
-  const auto* failure = std::get_if<trial::Failure>(&committed.outcome);
   std::vector<trial::Cell> cells;
   const auto add = [&cells](Topic topic, std::string_view name, auto value) {
     cells.push_back({topic, name, value, decltype(value)()});
@@ -56,20 +55,22 @@ std::vector<trial::Cell> TrialTable::row(const trial::CommittedTrial& committed,
     std::visit([&](const auto& of) { cells.back().value = of; }, value);
   }
   add(Topic::kOutcome, "status", status_of(committed));
-  add(Topic::kOutcome, "reason", failure != nullptr ? failure->reason : std::string());
+  add(Topic::kOutcome, "reason", trial::reason_of(committed.outcome));
   for (std::size_t i = 0; i < metrics_.size(); ++i) {
     cells.push_back({Topic::kMetric, metrics_[i].name, space::Null(), std::nan("")});
-    if (failure != nullptr) continue;
-    const double value = std::get<trial::Measurements>(committed.outcome).values.at(i);
+    const auto* measured = std::get_if<trial::Measurements>(&committed.outcome);
+    const double value = measured == nullptr ? std::nan("") : measured->values.at(i);
     if (!std::isnan(value)) cells.back().value = value;
   }
   for (const space::NamedCost& cost : space_.costs()) {
     cells.push_back({Topic::kCost, cost.name, architecture.cost.*cost.value, std::nan("")});
   }
-  for (const std::string_view metric : space_.given()) {
+  const auto add_known = [&](std::string_view metric) {
     const double value = architecture.given(metric).value_or(std::nan(""));
     cells.push_back({Topic::kCost, metric, value, std::nan("")});
-  }
+  };
+  std::ranges::for_each(space_.given(), add_known);
+  std::ranges::for_each(space_.counted(), add_known);
   add(Topic::kFront, "on_front", on_front);
   trial::add_fields(cells, trial);
   trial::add_timing(cells, committed.timing);

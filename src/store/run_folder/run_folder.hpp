@@ -58,6 +58,9 @@ struct RunPaths {
   std::filesystem::path log() const { return root / "logs" / "skyline.log"; }
   /// Returns the log of the program that chooses the trials (`search.run`).
   std::filesystem::path tuner_log() const { return root / "logs" / "tuner.log"; }
+  /// Returns the log of the program that counts costs, and its answers (`costs.run`).
+  std::filesystem::path costs_log() const { return root / "logs" / "costs.log"; }
+  std::filesystem::path counted_costs() const { return trainer() / "costs.jsonl"; }
   std::filesystem::path owner() const { return root / "owner.json"; }
 };
 

@@ -72,17 +72,6 @@ void check_place(const ConfigNode& written, const evaluate::SectionPlace& place)
   }
 }
 
-std::unique_ptr<trial::Evaluator> make(const TrainingOptions& options,
-                                       const evaluate::EvaluatorServices& services) {
-  std::unique_ptr<trial::Evaluator> made;
-  if (services.ranks == nullptr)
-    made = std::make_unique<TrainingForecast>(options, *services.dataset, services.split, false);
-  else
-    made = load_training(*services.ranks, services.place.host).make_evaluator(options, services);
-  return evaluate::with_measured_metrics(std::move(made), options.described, options.threads, services,
-                                         "training");
-}
-
 /// Returns the metrics of int8 networks, those on the validation set first.
 /// @param searched, tested  the same metrics of the networks as they are trained
 std::vector<trial::Metric> int8_twins(const std::vector<trial::Metric>& searched,
@@ -140,6 +129,26 @@ std::vector<trial::Metric> measured_with(const std::vector<std::string>& names, 
   return searched;
 }
 
+/// Returns the metrics that a training measures without the user's programs.
+std::vector<trial::Metric> own_metrics_of(const TrainingOptions& given, store::TargetKind targets) {
+  const TrainingOptions options = with_defaults(given, targets);
+  std::vector<std::string> names;
+  for (const LossOrMetric& metric : options.metrics) names.push_back(metric.name);
+  return measured_with(names, options.full.judges_epochs(), options.int8);
+}
+
+std::unique_ptr<trial::Evaluator> make(const TrainingOptions& options,
+                                       const evaluate::EvaluatorServices& services) {
+  std::unique_ptr<trial::Evaluator> made;
+  if (services.ranks == nullptr)
+    made = std::make_unique<TrainingForecast>(options, *services.dataset, services.split, false);
+  else
+    made = load_training(*services.ranks, services.place.host).make_evaluator(options, services);
+  const std::size_t own_metrics = own_metrics_of(options, services.dataset->train().target_kind()).size();
+  return evaluate::with_measured_metrics(std::move(made), own_metrics, options.described, options.threads,
+                                         services, "training");
+}
+
 }  // namespace
 
 evaluate::EvaluatorKind training_kind() {
@@ -150,13 +159,11 @@ evaluate::EvaluatorKind training_kind() {
       .metrics =
           [read](const ConfigNode& section, store::TargetKind targets) {
             if (section.is_null()) return measured_with(metric_names(), false, Int8Trials::kAll);
-            const TrainingOptions options = with_defaults(read(section), targets);
-            std::vector<std::string> names;
-            for (const LossOrMetric& metric : options.metrics) names.push_back(metric.name);
-            std::vector<trial::Metric> all = measured_with(names, options.full.judges_epochs(), options.int8);
-            const std::vector<trial::Metric> own =
+            const TrainingOptions options = read(section);
+            std::vector<trial::Metric> all = own_metrics_of(options, targets);
+            const std::vector<trial::Metric> described =
                 evaluate::descriptions_of(options.described, evaluate::MetricSource::kProgram);
-            all.insert(all.end(), own.begin(), own.end());
+            all.insert(all.end(), described.begin(), described.end());
             return all;
           },
       .keys = std::make_shared<const OptionTable<TrainingOptions>>(TrainingOptions::table()),

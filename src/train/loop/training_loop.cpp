@@ -46,7 +46,7 @@ TrainingLoop::TrainingLoop(const TrainingSetup& setup, const trial::Trial& trial
 trial::Outcome TrainingLoop::run() {
   start();
   train();
-  if (!failure_ && pruned_) return trial::Measurements{.values = {}, .pruned = true};
+  if (!failure_ && pruned_) return trial::Measurements{.values = {}, .extent = trial::Extent::kPruned};
   if (!failure_ && trial_.may_be_continued()) save_last();
   Score validation;
   Score test;

@@ -309,7 +309,8 @@ TEST(SlotPool, TellsTheTimeOfWholeTrialsAloneForTheForecastOfOthers) {
         context.report({.step = 1, .values = {{"loss", 1}}});
         context.timing().train_s = 5;
         if (trial.number == 2) return Failure{FailureKind::kDiverged, "NaN"};
-        return trial::Measurements{.values = {0}, .pruned = trial.number == 1};
+        return trial::Measurements{
+            .values = {0}, .extent = trial.number == 1 ? trial::Extent::kPruned : trial::Extent::kWhole};
       });
   const auto courses = [](const store::TrainingKey&, const auto&, std::function<void()> written) {
     if (written) written();

@@ -64,7 +64,7 @@ TEST_F(PruningOfASlot, EndsATrialThatABarDominates) {
   EXPECT_FALSE(decide(pruning, 1, 0.1));
   EXPECT_FALSE(decide(pruning, 3, 0.5));
   EXPECT_TRUE(decide(pruning, 9, 0.7));
-  trial::Outcome outcome = trial::Measurements{.values = {}, .pruned = true};
+  trial::Outcome outcome = trial::Measurements{.values = {}, .extent = trial::Extent::kPruned};
   pruning.complete(outcome, false);
   const auto& measured = std::get<trial::Measurements>(outcome);
   EXPECT_THAT(measured.values, ElementsAre(0.7));
@@ -80,7 +80,7 @@ TEST_F(PruningOfASlot, EndsATrialWhereItWasToldHoweverLateItNotices) {
     decide(pruning, 9, 0.99);
   }
   SlotPruning later = attempt();
-  trial::Outcome outcome = trial::Measurements{.values = {}, .pruned = true};
+  trial::Outcome outcome = trial::Measurements{.values = {}, .extent = trial::Extent::kPruned};
   later.complete(outcome, false);
   const auto& measured = std::get<trial::Measurements>(outcome);
   ASSERT_EQ(measured.steps.size(), 2U);
@@ -120,7 +120,7 @@ TEST_F(PruningOfASlot, EndsATrialThatHangsAfterItWasToldTo) {
   EXPECT_TRUE(is_failure(ended(trial::FailureKind::kException, true))) << "it failed by itself";
   const trial::Outcome outcome = ended(trial::FailureKind::kStopped, true);
   const auto& measured = std::get<trial::Measurements>(outcome);
-  EXPECT_TRUE(measured.pruned);
+  EXPECT_EQ(measured.extent, trial::Extent::kPruned);
   EXPECT_THAT(measured.values, ElementsAre(0.2));
   EXPECT_EQ(measured.steps.size(), 2U);
 }

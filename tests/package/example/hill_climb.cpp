@@ -17,7 +17,7 @@ class HillClimb final : public search::Searcher {
  public:
   HillClimb(const HillClimbOptions& options, const search::SearchProblem& problem)
       : trials_(options.trials),
-        pool_(problem.space, problem.objectives, problem.budget),
+        pool_(problem.space, problem.objectives, problem.budget, {}, problem.counter),
         front_(problem.objectives.objectives().size()),
         random_(derive_seed(problem.seed, "hill_climb")) {}
 

@@ -96,7 +96,7 @@ TEST_F(Journal, KeepsTheValuesAfterDeclaredStepsAndThatATrialWasPruned) {
   EXPECT_EQ(json_of(3)["metrics"].dump(), R"({"validation_accuracy":0.25})");
   const JournalContents contents = read_journal(path, space);
   const auto whole = std::get<trial::Measurements>(contents.entries[0]->outcome);
-  EXPECT_FALSE(whole.pruned);
+  EXPECT_EQ(whole.extent, trial::Extent::kWhole);
   EXPECT_EQ(whole.steps[1].values, kSteps[1].values);
   EXPECT_EQ(status_of(*contents.entries[1]), "pruned");
 }

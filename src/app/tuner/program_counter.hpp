@@ -1,0 +1,19 @@
+#pragma once
+
+#include "skyline/search/cost_counter.hpp"
+
+#include "app/config/config_sections.hpp"
+#include "store/run_folder/run_folder.hpp"
+
+#include <memory>
+
+namespace skyline::app {
+
+/// Returns what counts costs by the program of the section `costs`. The program starts at the first question
+/// that the run's folder has no answer to, and gets SKYLINE_COSTS_FD, the number of its socket. What it
+/// prints goes to logs/costs.log.
+std::shared_ptr<search::CostCounter> make_counter(const CostsOptions& options,
+                                                  const space::SearchSpace& space,
+                                                  const store::RunPaths& paths);
+
+}  // namespace skyline::app

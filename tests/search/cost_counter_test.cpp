@@ -1,0 +1,159 @@
+#include "search/model/cost_estimate.hpp"
+#include "search/search_run.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace skyline::search {
+namespace {
+
+using skyline::testing::config_from_yaml;
+
+constexpr double kMostSize = 4000;
+
+/// 12 x 30 models, a half of which are within the bound.
+space::SearchSpace models() {
+  return space::SearchSpace::parse(
+      config_from_yaml("parameters: {layers: {range: [1, 12]}, width: {range: [2, 31]}}", "a.yaml", "space"),
+      {}, {}, {{"size", ConfigNode()}});
+}
+
+double number_of(const space::Architecture& architecture, std::size_t parameter) {
+  const space::Parameter& found = models().parameters()[parameter];
+  return static_cast<double>(std::get<std::int64_t>(found.values[architecture.genotype.choices[parameter]]));
+}
+
+double size_of(const space::Architecture& architecture) {
+  const double width = number_of(architecture, 1);
+  return number_of(architecture, 0) * width * width;
+}
+
+class FakeCounter final : public CostCounter {
+ public:
+  std::vector<std::vector<double>> count(
+      std::span<const std::shared_ptr<const space::Architecture>> architectures) override {
+    if (is_stopped_) throw Stopped();
+    EXPECT_LE(architectures.size(), kMostAsked);
+    std::vector<std::vector<double>> counted;
+    for (const auto& each : architectures) {
+      asked.insert(each->id);
+      counted.push_back({factor * size_of(*each)});
+    }
+    return counted;
+  }
+  void stop() override { is_stopped_ = true; }
+
+  std::set<space::ArchId> asked;
+  double factor = 1;
+
+ private:
+  std::atomic<bool> is_stopped_ = false;
+};
+
+objective::ObjectiveSet objectives_of(const std::string& constraints) {
+  const ConfigNode objectives =
+      config_from_yaml("[{maximize: accuracy}, {minimize: size}]", "a.yaml", "objectives");
+  const ConfigNode bounds = config_from_yaml(constraints, "a.yaml", "constraints");
+  return objective::ObjectiveSet::parse(
+      objectives, &bounds, {{.name = "accuracy"}}, false,
+      {{.name = "size", .better = trial::Better::kLower, .computed = true}});
+}
+
+trial::Outcome trained(const trial::Trial& trial) {
+  const double layers = number_of(trial.architecture(), 0);
+  const double width = number_of(trial.architecture(), 1);
+  return trial::Measurements{.values = {1 - 1 / (1 + layers * width)}};
+}
+
+std::vector<trial::CommittedTrial> run_with(const std::shared_ptr<FakeCounter>& counter,
+                                            const std::string& section, const std::string& constraints,
+                                            std::string* reason = nullptr, std::size_t room = 1) {
+  const auto searcher = make_searcher(config_from_yaml("{algorithm: " + section + "}", "a.yaml", "search"),
+                                      models(), objectives_of(constraints), 3, {}, {}, {{}, counter});
+  auto trials = skyline::testing::run_search(*searcher, trained, {.room = [room] { return room; }});
+  EXPECT_TRUE(searcher->finished());
+  if (reason != nullptr) *reason = searcher->finish_reason();
+  return trials;
+}
+
+class AlgorithmWithCosts : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(AlgorithmWithCosts, ProposesOnlyWhatMeetsTheCountedBound) {
+  const auto counter = std::make_shared<FakeCounter>();
+  const auto trials = run_with(counter, GetParam(), "[size: [0, 4000]]");
+  EXPECT_EQ(trials.size(), 20U);
+  for (const trial::CommittedTrial& each : trials) {
+    const space::Architecture& architecture = each.trial.architecture();
+    EXPECT_LE(size_of(architecture), kMostSize);
+    ASSERT_EQ(architecture.counted.size(), 1U);
+    EXPECT_EQ(architecture.given("size"), size_of(architecture));
+  }
+}
+
+TEST_P(AlgorithmWithCosts, ProposesTheSameWhateverRoomItHas) {
+  const auto first = run_with(std::make_shared<FakeCounter>(), GetParam(), "[size: [0, 4000]]");
+  const auto again = run_with(std::make_shared<FakeCounter>(), GetParam(), "[size: [0, 4000]]");
+  ASSERT_EQ(first.size(), again.size());
+  for (std::size_t i = 0; i < first.size(); ++i)
+    EXPECT_EQ(first[i].trial.architecture().id, again[i].trial.architecture().id);
+}
+
+INSTANTIATE_TEST_SUITE_P(Costs, AlgorithmWithCosts,
+                         ::testing::Values("skyline, trials: 20", "random, trials: 20",
+                                           "nsga2, trials: 20, population: 6",
+                                           "regularized_evolution, trials: 20, initial: 6, sample: 3",
+                                           "local_search, trials: 20", "mo_bananas, trials: 20",
+                                           "exhaustive, trials: 20"),
+                         [](const auto& test) { return "Of" + std::to_string(test.index); });
+
+TEST(CountedCosts, AreAskedForNoMoreThanAFewCandidatesOfATrial) {
+  const auto counter = std::make_shared<FakeCounter>();
+  (void)run_with(counter, "skyline, trials: 6", "[size: [0, 4000]]");
+  EXPECT_LE(counter->asked.size(), 2 * CostCounter::kMostAsked);
+}
+
+TEST(CountedCosts, EndASearchOfWhichNothingMeetsTheBound) {
+  const auto counter = std::make_shared<FakeCounter>();
+  std::string reason;
+  counter->factor = 1e6;
+  for (const std::string algorithm : {"skyline", "random"}) {
+    EXPECT_TRUE(run_with(counter, algorithm + ", trials: 6", "[size: [0, 100]]", &reason).empty());
+    EXPECT_EQ(reason, "no architecture meets the constraints on counted costs");
+  }
+}
+
+TEST(CountedCosts, AreUnknownWithoutACounterAndBreakNothing) {
+  const space::Architecture architecture = models().build({{11, 29}});
+  EXPECT_EQ(architecture.given("size"), std::nullopt);
+  EXPECT_TRUE(objectives_of("[size: [0, 1]]").feasible(architecture));
+}
+
+TEST(CostEstimate, ComesNearTheCostsOfOtherArchitectures) {
+  const space::SearchSpace space = models();
+  const Embedding embedding(space, {});
+  const auto candidate = [&](std::int64_t number) {
+    return make_candidate(embedding, space.build(space.genotype_at(number)), {});
+  };
+  CostEstimate estimate(embedding, 1);
+  for (std::int64_t number = 0; number < 360; number += 6) {
+    Candidate counted = *candidate(number);
+    space::Architecture architecture = *counted.architecture;
+    architecture.counted = {size_of(architecture)};
+    counted.architecture = std::make_shared<const space::Architecture>(architecture);
+    estimate.add(std::make_shared<const Candidate>(counted));
+  }
+  for (std::int64_t number = 3; number < 360; number += 7) {
+    const double expected = size_of(*candidate(number)->architecture);
+    const double found = estimate.estimated({candidate(number)}).front()->architecture->counted.front();
+    EXPECT_NEAR(found / expected, 1, 0.5) << number;
+  }
+}
+
+}  // namespace
+}  // namespace skyline::search
