@@ -58,6 +58,12 @@ class NextSteps(RunsCase):
         self.assertIn("--set search.iterations=10", done.stdout)
         done = self.skyline("train", "final", "--front", "--epochs", "1", "--run", "again")
         self.assertEqual([words[0] for words in steps_of(done.stdout)], ["show", "predict", "export"])
+        (self.folder / "own.sh").write_text("echo '{\"result\": {\"loss\": '$1'}}' >&$SKYLINE_REPORT_FD\n")
+        (self.folder / "own.yaml").write_text("space: {parameters: {rate: {choice: [0.1, 0.2]}}}\nobjectives: [minimize: loss]\n"
+                                              "command: {run: [sh, own.sh, '{rate}'], metrics: {loss: {better: lower}}}\n"
+                                              "search: {algorithm: exhaustive}\n")
+        done = self.skyline("search", "own.yaml", "--run", "own")  # no network, and `trials: all`
+        self.assertEqual([words[0] for words in steps_of(done.stdout)], ["search", "compare"])
         quiet = self.skyline("search", SOURCE / "configs/synthetic.yaml", "--run", "quiet", "--quiet")
         self.assertNotIn("\nnext ", quiet.stdout)
 

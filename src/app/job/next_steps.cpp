@@ -1,5 +1,6 @@
 #include "app/job/next_steps.hpp"
 
+#include "core/config/config_text.hpp"
 #include "core/text/foreign_text.hpp"
 #include "report/files/trial_results.hpp"
 #include "report/text/text_table.hpp"
@@ -25,9 +26,9 @@ std::optional<std::string> doubled_length(const RunConfig& config, const run::Ru
   for (const std::string key : {"trials", "iterations"}) {
     const ConfigNode* const bound = config.sections.search.find(key);
     if (bound == nullptr || !bound->is_scalar()) continue;
-    const std::int64_t length = bound->as_integer();
-    if (length <= kMostDoubled && search_trials(state) >= length)
-      return "search." + key + "=" + std::to_string(2 * length);
+    const auto length = parse_integer(bound->as_text());  // an algorithm of a user may have other values
+    if (length && *length <= kMostDoubled && search_trials(state) >= *length)
+      return "search." + key + "=" + std::to_string(2 * *length);
   }
   return std::nullopt;
 }
@@ -95,7 +96,7 @@ std::string next_steps(const store::RunPaths& paths, const RunConfig& config, co
   if (front.size() == 0) return {};
   StepTable steps(paths);
   const std::string best = " --trial " + std::to_string(report::front_order(front).front());
-  steps.add("one network of the front", "skyline show " + steps.run() + best);
+  if (config.space.has_network()) steps.add("one network of the front", "skyline show " + steps.run() + best);
   add_models(steps, config, state, front, best);
   add_searches(steps, config, state);
   return steps.text(columns);
