@@ -77,7 +77,7 @@ constexpr auto kCommands = std::to_array<CommandEntry>(
      {"trace", "write what the slots of a run did when, for a viewer of traces", "skyline trace runs/photos",
       trace_command},
      {"tensorboard", "write the learning curves and parameters of a run's trials for TensorBoard",
-      "skyline tensorboard runs/photos", tensorboard_command}});
+      "skyline tensorboard runs/photos --out logs", tensorboard_command}});
 
 /// Suggests the nearest option for the first one that the command does not have.
 std::optional<std::string> unknown_option(const CLI::App& command, const std::vector<std::string>& words) {

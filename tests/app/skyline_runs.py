@@ -1,14 +1,18 @@
 """Starts the program, alone and under mpirun, for the whole-program tests."""
 
 import contextlib
+import fcntl
 import json
 import os
 import pathlib
+import pty
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 import unittest
 
@@ -65,6 +69,23 @@ class RunsCase(unittest.TestCase):
                               timeout=TIMEOUT_S, env={**os.environ, **(environment or {})})
         self.assertEqual(done.returncode, expect, f"{arguments}\n{done.stdout}\n{done.stderr}")
         return done
+
+    def on_terminal(self, columns, *arguments, environment=None):
+        """What the program writes to a terminal of this width."""
+        ours, its = pty.openpty()
+        fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+        process = subprocess.Popen(self.command(*arguments), cwd=self.folder, stdout=its, env={**os.environ, **(environment or {})})
+        os.close(its)
+        text = b""
+        while True:
+            try:
+                block = os.read(ours, 65536)
+            except OSError:  # the other end is closed
+                break
+            text += block
+        os.close(ours)
+        self.assertEqual(process.wait(TIMEOUT_S), 0)
+        return text.decode().replace("\r\n", "\n")
 
     def start(self, *arguments, ranks=0, environment=None, **options):
         """The program in the background, in a session of its own."""

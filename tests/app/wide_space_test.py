@@ -1,15 +1,9 @@
 """A space of 27 parameters: what goes to a terminal fits it, and what goes to a log can be read."""
 
-import fcntl
-import os
-import pty
 import re
-import struct
-import subprocess
-import termios
 import unittest
 
-from skyline_runs import SOURCE, TIMEOUT_S, RunsCase
+from skyline_runs import SOURCE, RunsCase
 
 NAMES = [f"width_of_block_{i}" for i in range(26)]
 SPACE = ("space={parameters: {" + ", ".join(f"{name}: {{choice: [8, 16]}}" for name in NAMES) + ", kernel: {choice: [3]}}, network: ["
@@ -25,23 +19,6 @@ class WideSpaces(RunsCase):
         cls.log = cls().skyline("search", SOURCE / "configs/synthetic.yaml", "--set", SPACE, "--set", "synthetic.seconds_per_gflop=0", "--set",
                                 "final.epochs=20", "--set", "search={algorithm: evolution_pareto, iterations: 3, initial: 10, max_unseen: 16}",
                                 "--run", "wide").stderr
-
-    def on_terminal(self, columns, *arguments, environment=None):
-        """What the program writes to a terminal of this width."""
-        ours, its = pty.openpty()
-        fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-        process = subprocess.Popen(self.command(*arguments), cwd=self.folder, stdout=its, env={**os.environ, **(environment or {})})
-        os.close(its)
-        text = b""
-        while True:
-            try:
-                block = os.read(ours, 65536)
-            except OSError:  # the other end is closed
-                break
-            text += block
-        os.close(ours)
-        self.assertEqual(process.wait(TIMEOUT_S), 0)
-        return text.decode().replace("\r\n", "\n")
 
     def front(self, text):
         """The lines of the table of the front."""

@@ -2,6 +2,7 @@
 
 #include "app/job/answers_removal.hpp"
 #include "app/job/front_latency.hpp"
+#include "app/job/next_steps.hpp"
 #include "app/job/program_build.hpp"
 #include "app/job/run_plan.hpp"
 #include "app/job/run_results.hpp"
@@ -9,6 +10,7 @@
 #include "core/config/config_text.hpp"
 #include "core/log.hpp"
 #include "core/system/process.hpp"
+#include "core/system/standard_output.hpp"
 #include "core/text/wording.hpp"
 #include "evaluate/command/command_check.hpp"
 #include "report/files/answers.hpp"
@@ -96,6 +98,7 @@ class Coordinator final : public run::RunListener {
         files_(files),
         plan_(plan),
         stop_(stop),
+        quiet_(quiet),
         progress_(files.paths, config_.space, files.header.metrics,
                   report::system_console(!quiet && isatty(STDERR_FILENO) == 1)) {}
   engine::RunResult search(comm::Environment& environment, engine::JobCallbacks callbacks);
@@ -110,6 +113,7 @@ class Coordinator final : public run::RunListener {
   const engine::RunFiles& files_;
   RunPlan& plan_;
   const StopRequest& stop_;
+  const bool quiet_;  // only warnings and the result go to the terminal
   const RunConfig& config_ = plan_.config;
   const std::size_t replayed_ = plan_.replay ? plan_.replay->entries.size() : 0;  // trials in the journal
   const std::unique_ptr<report::RunTracking> tracking_ =
@@ -203,7 +207,8 @@ int Coordinator::end(const engine::RunResult& result) {
                                      report::source_trials(config_.resolved),
                                      report::read_latencies(files_.paths),
                                      report::replicates_in(report::read_answers(files_.paths, result.state))};
-  print_results(files_.paths, outputs, result);
+  const std::string next = quiet_ ? "" : next_steps(files_.paths, config_, result.state, output_columns());
+  print_results(files_.paths, outputs, result, next);
   if (config_.sections.final_training) export_front(files_.paths, config_.sections.final_training->exports);
   tracking_->ended(report::RunEnd::kFinished);
   const std::string missing = missing_front(outputs);

@@ -67,9 +67,9 @@ std::string retired_text(const engine::RunResult& result) {
 }
 
 void print_results(const store::RunPaths& paths, const report::ReportInputs& inputs,
-                   const engine::RunResult& result) {
+                   const engine::RunResult& result, const std::string& next) {
   tell("\n" + results_text(inputs, result.account, output_bounds(paths)) +
-       "\nsearch ended: " + result.finish_reason + "\n");
+       "\nsearch ended: " + result.finish_reason + "\n" + (next.empty() ? "" : "\n" + next + "\n"));
   const std::string run = paths.root.string();
   const auto apart = [](std::size_t count, const std::string& word) {
     return count > 0 ? ", " + std::to_string(count) + " " + word : "";

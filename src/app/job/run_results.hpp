@@ -38,8 +38,9 @@ report::TableBounds output_bounds(const store::RunPaths& paths);
 std::string retired_text(const engine::RunResult& result);
 
 /// Prints the results and a last line about the run to standard output.
+/// @param next  what can be done next (next_steps), above the last line; may be empty
 void print_results(const store::RunPaths& paths, const report::ReportInputs& inputs,
-                   const engine::RunResult& result);
+                   const engine::RunResult& result, const std::string& next);
 
 /// Warns about weights of front members that should have been kept and are missing or damaged.
 void warn_of_lost_weights(const store::RunPaths& paths, const RunConfig& config, const run::RunState& state);
