@@ -68,8 +68,9 @@ function(skyline_check_cuda)
     cmake_path(GET root PARENT_PATH root)
   endif()
   set(places NO_CACHE NO_DEFAULT_PATH PATHS ${root} ${skyline_wheel_folders} /usr PATH_SUFFIXES)
-  find_file(cudart libcudart.so.${SKYLINE_CUDA_MAJOR} ${places} lib64 lib targets/x86_64-linux/lib lib/x86_64-linux-gnu)
-  find_file(nccl libnccl.so.2 ${places} lib64 lib lib/x86_64-linux-gnu)
+  find_file(cudart libcudart.so.${SKYLINE_CUDA_MAJOR} ${places} lib64 lib targets/x86_64-linux/lib targets/sbsa-linux/lib
+    lib/${CMAKE_LIBRARY_ARCHITECTURE})
+  find_file(nccl libnccl.so.2 ${places} lib64 lib lib/${CMAKE_LIBRARY_ARCHITECTURE})
   find_path(nccl_include nccl.h ${places} include)
   find_path(cublas_include cublas_v2.h ${places} include)  # this and the next two: by LibTorch's CUDA headers
   find_path(cusparse_include cusparse.h ${places} include)

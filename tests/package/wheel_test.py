@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import platform
 import shutil
 import subprocess
 import sys
@@ -53,7 +54,7 @@ class Wheel(unittest.TestCase):
         return self.succeed(program, "journal", run, "--canonical")
 
     def test_without_torch_it_searches_with_functions_and_with_the_journal_of_the_built_program(self):
-        self.assertRegex(self.wheel.name, r"^skyline-[0-9.]+-py3-none-manylinux_2_\d+_x86_64\.whl$")
+        self.assertRegex(self.wheel.name, rf"^skyline-[0-9.]+-py3-none-manylinux_2_\d+_{platform.machine()}\.whl$")
         configs = self.packages / "skyline/share/skyline/configs"
         self.succeed(MPIEXEC, "--oversubscribe", "-np", "2", self.skyline, "search", configs / "synthetic.yaml", "--run", "installed")
         self.succeed(BUILD / "bin/skyline", "search", configs / "synthetic.yaml", "--run", "built")
