@@ -13,9 +13,9 @@ namespace skyline::search {
 namespace {
 
 constexpr std::size_t kRemembered = 8;   // steps that tell the curvature
-constexpr double kFirstStep = 1;         // of a coordinate at most
+constexpr double kFirstStep = 1;         // largest change of a coordinate
 constexpr double kLongestStep = 2;       // the same of later steps
-constexpr double kLeastDecrease = 1e-4;  // of what the gradient promises
+constexpr double kLeastDecrease = 1e-4;  // share of the decrease that the gradient promises
 constexpr int kMostHalvings = 12;
 constexpr double kFlat = 1e-4;  // gradients below are those of a minimum
 constexpr double kLeastCurvature = 1e-10;

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numbers>
 #include <span>
 #include <utility>
@@ -17,8 +18,8 @@ namespace skyline::search {
 
 namespace {
 
-constexpr double kLengthVariance = 3;  // of the logarithm beforehand
-constexpr double kNoiseMean = -4;      // of the logarithm beforehand
+constexpr double kLengthVariance = 3;  // variance of a length's logarithm beforehand
+constexpr double kNoiseMean = -4;      // mean of the noise's logarithm beforehand
 constexpr double kNoiseVariance = 1.5 * 1.5;
 constexpr double kBudgetLength = 3;  // while lengths are chosen; budgets get theirs later
 constexpr int kMostSteps = 40;
@@ -36,7 +37,7 @@ struct Whitened {
   Eigen::MatrixXd inverse;       // [points, points], its upper triangle
   Eigen::VectorXd coefficients;  // inverse x targets
   double squares = 0;            // targets x inverse x targets
-  double log_determinant = 0;    // of the root of the covariance
+  double log_determinant = 0;    // half the logarithm of the determinant of the covariance
 };
 
 Whitened whitened(const Eigen::MatrixXd& covariance, const Eigen::VectorXd& targets) {
@@ -54,7 +55,7 @@ Whitened whitened(const Eigen::MatrixXd& covariance, const Eigen::VectorXd& targ
   const double* const of_targets = solved.col(count).data();
   result.squares = dot(of_targets, of_targets, count);
   for (Eigen::Index right = 0; right < count; ++right) {
-    const Eigen::Index zeros = right / kLane * kLane;  // of a triangular matrix
+    const Eigen::Index zeros = right / kLane * kLane;  // rows in which a triangular matrix has zeros
     const double* const column = solved.col(right).data() + zeros;
     result.coefficients[right] = dot(column, of_targets + zeros, count - zeros);
     result.log_determinant -= log_of(solved(right, right));
@@ -97,7 +98,7 @@ double LengthPosterior::operator()(const Eigen::VectorXd& logarithms, Eigen::Vec
 
   const std::vector<double> rates = kernel_.rates(lengths);
   const double share = count / (white.squares + 1);
-  std::vector<double> sums(rates.size());  // by parameter, in whole lanes
+  std::vector<double> sums(rates.size());  // one per parameter, in whole lanes
   double of_noise = 0;
   for (Eigen::Index right = 0; right < targets_.size(); ++right) {
     const double* const point = points_.col(right).data();
@@ -131,21 +132,22 @@ double LengthPosterior::add_prior(const Eigen::VectorXd& logarithms, Eigen::Vect
   return sum;
 }
 
-std::vector<double> LengthPosterior::best_lengths() const {
+LikelyLengths LengthPosterior::best_lengths() const {
   const Eigen::Index parameters = kernel_.parameters();
   const double near = 0.5 * log_of(static_cast<double>(parameters)) - std::numbers::ln2;
   Minimum best;
   for (const double start : {mean_, near}) {
     Eigen::VectorXd logarithms = Eigen::VectorXd::Constant(parameters + 1, start);
     logarithms[parameters] = kNoiseMean;
-    Minimum found = minimize(
-        [this](const Eigen::VectorXd& place, Eigen::VectorXd& gradient) { return (*this)(place, gradient); },
-        std::move(logarithms), kMostSteps);
+    Minimum found = minimize(std::cref(*this), std::move(logarithms), kMostSteps);
     if (best.place.size() == 0 || found.value < best.value) best = std::move(found);
   }
-  std::vector<double> lengths;
-  for (Eigen::Index i = 0; i < parameters; ++i) lengths.push_back(exp_of(best.place[i]));
-  return lengths;
+  LikelyLengths likely;
+  for (Eigen::Index i = 0; i < parameters; ++i) {
+    likely.lengths.push_back(exp_of(best.place[i]));
+    likely.log_prior -= 0.5 * (best.place[i] - mean_) * (best.place[i] - mean_) / kLengthVariance;
+  }
+  return likely;
 }
 
 }  // namespace skyline::search

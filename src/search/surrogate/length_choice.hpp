@@ -6,6 +6,11 @@
 
 namespace skyline::search {
 
+struct LikelyLengths {
+  std::vector<double> lengths;  ///< one per parameter
+  double log_prior = 0;         ///< logarithm of their density beforehand, 0 for the most likely ones
+};
+
 /// What targets say of the lengths of a kernel's smooth part alone, and of the noise. The logarithms of the
 /// lengths are normal beforehand, around a mean that grows with the number of parameters, and so is that of
 /// the noise. The kernel's variance is the most likely one, with a weak prior at 1. Every number is made by
@@ -24,8 +29,8 @@ class LengthPosterior {
   /// @param gradient    is written, [parameters + 1]
   double operator()(const Eigen::VectorXd& logarithms, Eigen::VectorXd& gradient) const;
 
-  /// Returns the most likely lengths of two searches, one from the prior's middle.
-  std::vector<double> best_lengths() const;
+  /// Returns the most likely lengths of two searches: from the prior's middle, and from sqrt(parameters) / 2.
+  LikelyLengths best_lengths() const;
 
  private:
   double add_prior(const Eigen::VectorXd& logarithms, Eigen::VectorXd& gradient) const;
@@ -35,7 +40,7 @@ class LengthPosterior {
   const Eigen::VectorXd& targets_;
   const Eigen::VectorXd& counts_;
   Eigen::ArrayXXd budgets_;  // the kernel's part of budgets, [points, points]
-  double mean_;              // of the logarithms of lengths beforehand
+  double mean_;              // mean of the lengths' logarithms beforehand
 };
 
 }  // namespace skyline::search

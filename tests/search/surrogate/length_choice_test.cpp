@@ -52,7 +52,7 @@ double slow_distance(const Eigen::MatrixXd& points, Eigen::Index left, Eigen::In
   for (std::size_t i = 0; i < lengths.size(); ++i) {
     const auto row = static_cast<Eigen::Index>(i);
     const double difference = std::abs(points(row, left) - points(row, right));
-    const double place = std::min(points(row, left), points(row, right));  // of the one that is used
+    const double place = std::min(points(row, left), points(row, right));  // place of the point that uses it
     const bool is_number = mixed_parameters()[i];
     const double squared = difference <= 1 ? difference * difference
                            : is_number     ? 0.75 + std::pow(place - 0.5, 2)
@@ -134,10 +134,12 @@ TEST(LengthPosterior, GivesAParameterThatDoesNotMatterALongLength) {
   const Eigen::MatrixXd points = encoded_points(kernel, 60, 4);
   const Eigen::VectorXd targets = targets_of(points, 4);
   const Eigen::VectorXd counts = Eigen::VectorXd::Ones(60);
-  const std::vector<double> lengths = LengthPosterior(kernel, points, targets, counts).best_lengths();
+  const LikelyLengths likely = LengthPosterior(kernel, points, targets, counts).best_lengths();
+  const std::vector<double>& lengths = likely.lengths;
   ASSERT_EQ(lengths.size(), 5);
+  EXPECT_LT(likely.log_prior, 0);
   for (std::size_t i = 1; i < 5; ++i) EXPECT_GT(lengths[i], 5 * lengths[0]);
-  EXPECT_EQ(LengthPosterior(kernel, points, targets, counts).best_lengths(), lengths);
+  EXPECT_EQ(LengthPosterior(kernel, points, targets, counts).best_lengths().lengths, lengths);
 }
 
 TEST(LengthPosterior, TakesOneTargetEqualPointsAndEqualTargets) {
@@ -147,7 +149,7 @@ TEST(LengthPosterior, TakesOneTargetEqualPointsAndEqualTargets) {
     const Eigen::MatrixXd points = one.replicate(1, count);
     const Eigen::VectorXd targets = Eigen::VectorXd::Zero(count);
     const Eigen::VectorXd counts = Eigen::VectorXd::Ones(count);
-    for (const double length : LengthPosterior(kernel, points, targets, counts).best_lengths())
+    for (const double length : LengthPosterior(kernel, points, targets, counts).best_lengths().lengths)
       EXPECT_TRUE(std::isfinite(length) && length > 0);
     EXPECT_EQ(best_hyper(kernel, points, targets, counts).lengths.size(), 5);
   }
