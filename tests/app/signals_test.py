@@ -65,7 +65,8 @@ class Signals(RunsCase):
         refused = self.skyline("predict", "words_run", "--trial", self.best("words_run"), "--data", "digits.h5", expect=2).stderr
         self.assertIn("samples are 1x8x8, the run's are 1x20x14", refused)
         numpy.savez(self.folder / "alike.npz", x=numpy.zeros((4, 1, 20, 14), "float32"), y=numpy.arange(4) % 2)
-        refused = self.skyline("predict", "words_run", "--trial", self.best("words_run"), "--data", "alike.npz", expect=2).stderr
+        refused = self.skyline("predict", "words_run", "--trial", self.best("words_run"), "--data", "alike.npz", "--kind", "arrays",
+                               expect=2).stderr
         self.assertIn("alike.npz: the run's samples are made of sounds, which are needed here, too (--kind sounds)", refused)
         self.skyline("prep", "arrays", "alike.npz", "-o", "alike.h5", "--test", "0")
         refused = self.skyline("predict", "words_run", "--trial", self.best("words_run"), "--data", "alike.h5", expect=2).stderr
