@@ -125,6 +125,7 @@ Embedding::Embedding(const space::SearchSpace& space, const std::vector<Sampled>
   }
   point_space_ = measured_space(point_space_.ordinal, points);
   point_space_.budget_scale = budget_scale;
+  point_space_.has_lengths = !space.has_network();
 }
 
 ModelPoint Embedding::point(const space::Architecture& architecture,

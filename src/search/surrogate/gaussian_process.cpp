@@ -41,6 +41,7 @@ std::vector<const double*> column_begins(const Eigen::MatrixXd& matrix) {
 }  // namespace
 
 GaussianProcess::GaussianProcess(const PointSpace& space) : kernel_(space) {
+  if (kernel_.has_lengths()) hyper_.lengths.assign(space.ordinal.size(), 1.0);
   add({Eigen::MatrixXd(kernel_.parameters(), 0), Eigen::MatrixXd(kernel_.features(), 0)});
 }
 

@@ -2,6 +2,9 @@
 
 #include "skyline/core/error.hpp"
 
+#include "search/surrogate/length_choice.hpp"
+#include "search/surrogate/matern.hpp"
+
 #include <array>
 #include <cmath>
 #include <limits>
@@ -18,6 +21,9 @@ constexpr std::array kParameterLengths = {0.2, 0.4, 0.8};
 constexpr std::array kFeatureLengths = {0.5, 1.0, 2.0};
 constexpr std::array kNoises = {0.003, 0.03, 0.2};
 constexpr std::array kBudgetLengths = {0.7, 3.0, 20.0};  // 0.24, 0.72 and 0.95 from one end to the other
+// The same in a space with lengths. Late trials are all near the best, so their noise may be all there is.
+constexpr std::array kLengthWeights = {0.0, 0.3, 0.6};
+constexpr std::array kLengthNoises = {0.0003, 0.003, 0.03, 0.2, 1.0};
 
 /// Returns the logarithm of the likelihood, up to a constant, with the kernel's variance at its most likely
 /// value.
@@ -36,12 +42,19 @@ struct KernelPart {
   Eigen::ArrayXXd values;
 };
 
-}  // namespace
+/// The parts of which all combinations are tried.
+struct Grid {
+  std::vector<KernelPart> parameters;
+  std::vector<KernelPart> smooth;
+  std::vector<KernelPart> budgets;  // one that stands for 1 in a space of one budget
+  std::vector<double> weights;
+  std::vector<double> noises;
+  LikelyLengths likely;  // none without lengths
+};
 
-Hyper best_hyper(const Kernel& kernel, const Eigen::MatrixXd& points, const Eigen::VectorXd& targets,
-                 const Eigen::VectorXd& counts) {
+/// Makes the parts that compare the same parameters, features and budgets in every space.
+Grid grid_of_distances(const Kernel& kernel, const Eigen::MatrixXd& points) {
   const Eigen::Index count = points.cols();
-  require(count > 0 && count == targets.size(), "hyper-parameters are chosen by one target for each point");
   Eigen::ArrayXXd parameters(count, count);
   Eigen::ArrayXXd features(count, count);
   Eigen::ArrayXXd budgets(count, count);
@@ -53,46 +66,66 @@ Hyper best_hyper(const Kernel& kernel, const Eigen::MatrixXd& points, const Eige
       budgets(left, right) = budgets(right, left) = distances.budgets;
     }
   }
-  std::vector<KernelPart> parameter_parts;
+  Grid grid;
   for (const double length : kParameterLengths) {
-    parameter_parts.push_back({length, kernel.parameter_part(length, parameters)});
+    grid.parameters.push_back({length, kernel.parameter_part(length, parameters)});
     if (kernel.parameters() == 0) break;
   }
-  std::vector<KernelPart> feature_parts;
   for (const double length : kFeatureLengths) {
-    feature_parts.push_back({length, kernel.feature_part(length, features)});
+    grid.smooth.push_back({length, kernel.feature_part(length, features)});
     if (kernel.features() == 0) break;
   }
-  std::vector<KernelPart> budget_parts;
   for (const double length : kBudgetLengths) {
-    if (kernel.has_budgets()) budget_parts.push_back({length, kernel.budget_part(length, budgets)});
+    if (kernel.has_budgets()) grid.budgets.push_back({length, kernel.budget_part(length, budgets)});
   }
-  if (budget_parts.empty()) budget_parts.push_back({1, {}});
-  std::vector<double> weights(kWeights.begin(), kWeights.end());
-  if (kernel.parameters() == 0) weights = {1};
-  if (kernel.features() == 0) weights = {0};
+  if (grid.budgets.empty()) grid.budgets.push_back({1, {}});
+  grid.weights.assign(kWeights.begin(), kWeights.end());
+  if (kernel.parameters() == 0) grid.weights = {1};
+  if (kernel.features() == 0) grid.weights = {0};
+  grid.noises.assign(kNoises.begin(), kNoises.end());
+  return grid;
+}
 
+/// Makes the smooth part of a space with lengths.
+void add_lengths(const Kernel& kernel, const Eigen::MatrixXd& points, const Eigen::VectorXd& targets,
+                 const Eigen::VectorXd& counts, Grid& grid) {
+  grid.likely = LengthPosterior(kernel, points, targets, counts).best_lengths();
+  const Matern<Eigen::ArrayXXd> part(kernel.scaled_distances(points, grid.likely.lengths));
+  grid.smooth = {{1, part.values}};
+  grid.weights.assign(kLengthWeights.begin(), kLengthWeights.end());
+  grid.noises.assign(kLengthNoises.begin(), kLengthNoises.end());
+}
+
+}  // namespace
+
+Hyper best_hyper(const Kernel& kernel, const Eigen::MatrixXd& points, const Eigen::VectorXd& targets,
+                 const Eigen::VectorXd& counts) {
+  const Eigen::Index count = points.cols();
+  require(count > 0 && count == targets.size(), "hyper-parameters are chosen by one target for each point");
+  Grid grid = grid_of_distances(kernel, points);
+  if (kernel.has_lengths()) add_lengths(kernel, points, targets, counts, grid);
   Hyper best;
   double most = -std::numeric_limits<double>::infinity();
   Eigen::MatrixXd covariance(count, count);
   const auto try_noises = [&](const Eigen::ArrayXXd& values, Hyper hyper) {
-    for (const double noise : kNoises) {
+    for (const double noise : grid.noises) {
       covariance = values.matrix();
       covariance.diagonal().array() += noise / counts.array() + kLeastNoise;
-      const double likelihood = profile_likelihood(covariance, targets);
+      double likelihood = profile_likelihood(covariance, targets);
+      if (hyper.weight > 0) likelihood += grid.likely.log_prior;
       if (likelihood <= most) continue;
       most = likelihood;
       hyper.noise = noise;
       best = hyper;
     }
   };
-  for (const KernelPart& parameter_part : parameter_parts) {
-    for (const KernelPart& feature_part : feature_parts) {
-      for (const double weight : weights) {
-        const Eigen::ArrayXXd values = (1 - weight) * parameter_part.values + weight * feature_part.values;
-        for (const KernelPart& budget_part : budget_parts) {
-          const Hyper hyper{weight, parameter_part.length, feature_part.length, 0, budget_part.length};
-          try_noises(kernel.has_budgets() ? values * budget_part.values : values, hyper);
+  for (const KernelPart& parameters : grid.parameters) {
+    for (const KernelPart& smooth : grid.smooth) {
+      for (const double weight : grid.weights) {
+        const Eigen::ArrayXXd values = (1 - weight) * parameters.values + weight * smooth.values;
+        for (const KernelPart& budgets : grid.budgets) {
+          const Hyper hyper{weight, parameters.length, smooth.length, 0, budgets.length, grid.likely.lengths};
+          try_noises(kernel.has_budgets() ? values * budgets.values : values, hyper);
         }
       }
     }

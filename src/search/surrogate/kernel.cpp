@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "search/surrogate/lanes.hpp"
+#include "search/surrogate/matern.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -29,6 +30,14 @@ double feature_rate(const PointSpace& space, double length) {
 
 double budget_rate(const PointSpace& space, double length) {
   return -1 / (length * space.budget_scale);
+}
+
+/// Returns the squared differences d2 of some parameters: 1 between words. A number in [0, 1] that only one
+/// point uses is as far from the other one as the place 1/2 is, and 3/4 besides; those are squares of
+/// distances in a plane, where 1 for all would be of none, and give a kernel that isn't positive definite.
+Lane squared_differences(const double* left, const double* right) {
+  const Lane differences = (ConstLane(left) - ConstLane(right)).abs().min(2.0);
+  return differences.square() - 3 * (differences - 1).max(0.0);
 }
 
 }  // namespace
@@ -73,25 +82,62 @@ Distances Kernel::distances(const double* left, const double* right) const {
   return {parameters.sum(), features.sum(), budgets};
 }
 
+std::vector<double> Kernel::rates(const std::vector<double>& lengths) const {
+  require(!has_lengths() || std::ssize(lengths) == parameters(),
+          "a kernel needs a length for each parameter");
+  std::vector<double> rates;
+  for (const double length : lengths) rates.push_back(5 / (length * length));
+  rates.resize(static_cast<std::size_t>(parameter_rows_), 0.0);
+  return rates;
+}
+
+double Kernel::scaled_distance(const double* left, const double* right, const double* rates) const {
+  Lane sum = Lane::Zero();
+  for (Eigen::Index row = 0; row < parameter_rows_; row += kLane)
+    sum += ConstLane(rates + row) * squared_differences(left + row, right + row);
+  return sum.sum();
+}
+
+void Kernel::add_squared_differences(const double* left, const double* right, double weight,
+                                     double* sums) const {
+  for (Eigen::Index row = 0; row < parameter_rows_; row += kLane)
+    Eigen::Map<Lane>(sums + row) += weight * squared_differences(left + row, right + row);
+}
+
+Eigen::ArrayXXd Kernel::scaled_distances(const Eigen::MatrixXd& points,
+                                         const std::vector<double>& lengths) const {
+  const std::vector<double> rates = this->rates(lengths);
+  Eigen::ArrayXXd distances(points.cols(), points.cols());
+  for (Eigen::Index right = 0; right < points.cols(); ++right) {
+    for (Eigen::Index left = 0; left <= right; ++left) {
+      distances(left, right) = distances(right, left) =
+          scaled_distance(points.col(left).data(), points.col(right).data(), rates.data());
+    }
+  }
+  return distances;
+}
+
 void Kernel::values(const Hyper& hyper, const double* point, const Eigen::MatrixXd& points, Eigen::Index from,
                     Eigen::Index to, double* values) const {
   const double parameter_rate = search::parameter_rate(space_, hyper.parameter_length);
   const double feature_rate = search::feature_rate(space_, hyper.feature_length);
+  const std::vector<double> rates = this->rates(hyper.lengths);
   Lane parameters = Lane::Zero();
   Lane features = Lane::Zero();
   Lane budgets = Lane::Zero();
   for (Eigen::Index first = from; first < to; first += kLane) {
     const Eigen::Index count = std::min(kLane, to - first);
     for (Eigen::Index place = 0; place < count; ++place) {
-      const Distances distance = distances(point, points.col(first + place).data());
+      const double* const other = points.col(first + place).data();
+      const Distances distance = distances(point, other);
       parameters[place] = distance.parameters;
-      features[place] = distance.features;
+      features[place] = has_lengths() ? scaled_distance(point, other, rates.data()) : distance.features;
       budgets[place] = distance.budgets;
     }
     // Whole lanes: Eigen's own exponential then serves all values, never the C library's, whose last bits
     // differ.
-    Lane lane = (1 - hyper.weight) * (parameters * parameter_rate).exp() +
-                hyper.weight * (features * feature_rate).exp();
+    const Lane smooth = has_lengths() ? Matern<Lane>(features).values : Lane((features * feature_rate).exp());
+    Lane lane = (1 - hyper.weight) * (parameters * parameter_rate).exp() + hyper.weight * smooth;
     if (has_budgets()) lane *= (budgets * budget_rate(space_, hyper.budget_length)).exp();
     std::copy_n(lane.data(), count, values + first);
   }

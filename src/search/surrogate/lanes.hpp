@@ -15,6 +15,17 @@ constexpr Eigen::Index whole_lanes(Eigen::Index count) {
   return (count + kLane - 1) / kLane * kLane;
 }
 
+/// Returns the exponential and the logarithm of a number with the same bits on every processor, which the C
+/// library's do not have.
+inline double exp_of(double value) {
+  const Lane lane = Lane::Constant(value).exp();
+  return lane[0];
+}
+inline double log_of(double value) {
+  const Lane lane = Lane::Constant(value).log();
+  return lane[0];
+}
+
 /// Returns the inner product of the first `count` numbers. Both arrays have whole lanes; beyond `count` one
 /// of them is zero and the other is finite.
 inline double dot(const double* left, const double* right, Eigen::Index count) {

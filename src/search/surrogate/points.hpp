@@ -28,6 +28,9 @@ struct PointSpace {
   double feature_scale = 1;    ///< median squared distance of features between points of the space
   /// How far apart the logarithms of the smallest and of the whole budget are; 0 in a space of one budget.
   double budget_scale = 0;
+  /// Whether the smooth part of a kernel compares parameters, each by a length of its own, in place of
+  /// features.
+  bool has_lengths = false;
 };
 
 /// Returns the space whose scales are the medians over all pairs of a sample of distinct points. A median of

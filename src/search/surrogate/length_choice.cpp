@@ -1,0 +1,153 @@
+#include "search/surrogate/length_choice.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "search/surrogate/cholesky_factor.hpp"
+#include "search/surrogate/lanes.hpp"
+#include "search/surrogate/lbfgs.hpp"
+#include "search/surrogate/matern.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numbers>
+#include <span>
+#include <utility>
+
+namespace skyline::search {
+
+namespace {
+
+constexpr double kLengthVariance = 3;  // variance of a length's logarithm beforehand
+constexpr double kNoiseMean = -4;      // mean of the noise's logarithm beforehand
+constexpr double kNoiseVariance = 1.5 * 1.5;
+constexpr double kBudgetLength = 3;  // while lengths are chosen; budgets get theirs later
+constexpr int kMostSteps = 40;
+
+/// Columns of whole lanes.
+std::vector<double*> columns_of(Eigen::MatrixXd& matrix) {
+  std::vector<double*> columns;
+  for (Eigen::Index column = 0; column < matrix.cols(); ++column)
+    columns.push_back(matrix.col(column).data());
+  return columns;
+}
+
+/// The inverse of a covariance, and what it makes of the targets.
+struct Whitened {
+  Eigen::MatrixXd inverse;       // [points, points], its upper triangle
+  Eigen::VectorXd coefficients;  // inverse x targets
+  double squares = 0;            // targets x inverse x targets
+  double log_determinant = 0;    // half the logarithm of the determinant of the covariance
+};
+
+Whitened whitened(const Eigen::MatrixXd& covariance, const Eigen::VectorXd& targets) {
+  const Eigen::Index count = targets.size();
+  const Eigen::Index rows = whole_lanes(count);
+  Eigen::MatrixXd lanes = Eigen::MatrixXd::Zero(rows, count);
+  lanes.topRows(count) = covariance;
+  CholeskyFactor factor;
+  factor.append(columns_of(lanes));
+  Eigen::MatrixXd solved = Eigen::MatrixXd::Zero(rows, count + 1);  // the root's inverse, and the targets
+  solved.topLeftCorner(count, count).setIdentity();
+  solved.col(count).head(count) = targets;
+  factor.solve(columns_of(solved), 0);
+  Whitened result{Eigen::MatrixXd(count, count), Eigen::VectorXd(count)};
+  const double* const of_targets = solved.col(count).data();
+  result.squares = dot(of_targets, of_targets, count);
+  for (Eigen::Index right = 0; right < count; ++right) {
+    const Eigen::Index zeros = right / kLane * kLane;  // rows in which a triangular matrix has zeros
+    const double* const column = solved.col(right).data() + zeros;
+    result.coefficients[right] = dot(column, of_targets + zeros, count - zeros);
+    result.log_determinant -= log_of(solved(right, right));
+    for (Eigen::Index left = 0; left <= right; ++left)
+      result.inverse(left, right) = dot(column, solved.col(left).data() + zeros, count - zeros);
+  }
+  return result;
+}
+
+}  // namespace
+
+LengthPosterior::LengthPosterior(const Kernel& kernel, const Eigen::MatrixXd& points,
+                                 const Eigen::VectorXd& targets, const Eigen::VectorXd& counts)
+    : kernel_(kernel),
+      points_(points),
+      targets_(targets),
+      counts_(counts),
+      budgets_(Eigen::ArrayXXd::Ones(points.cols(), points.cols())),
+      mean_(std::numbers::sqrt2 + 0.5 * log_of(static_cast<double>(kernel.parameters()))) {
+  require(points.cols() > 0 && points.cols() == targets.size(),
+          "lengths are chosen by one target for each point");
+  if (!kernel.has_budgets()) return;
+  for (Eigen::Index right = 0; right < points.cols(); ++right) {
+    for (Eigen::Index left = 0; left < points.cols(); ++left)
+      budgets_(left, right) = kernel.distances(points.col(left).data(), points.col(right).data()).budgets;
+  }
+  budgets_ = kernel.budget_part(kBudgetLength, budgets_);
+}
+
+double LengthPosterior::operator()(const Eigen::VectorXd& logarithms, Eigen::VectorXd& gradient) const {
+  const Eigen::Index parameters = kernel_.parameters();
+  const auto count = static_cast<double>(targets_.size());
+  std::vector<double> lengths;
+  for (Eigen::Index i = 0; i < parameters; ++i) lengths.push_back(exp_of(logarithms[i]));
+  const Matern<Eigen::ArrayXXd> kernel(kernel_.scaled_distances(points_, lengths));
+  const Eigen::ArrayXd noise = exp_of(logarithms[parameters]) / counts_.array();
+  Eigen::MatrixXd covariance = kernel.values * budgets_;
+  covariance.diagonal().array() += noise + kLeastNoise;
+  const Whitened white = whitened(covariance, targets_);
+
+  const std::vector<double> rates = kernel_.rates(lengths);
+  const double share = count / (white.squares + 1);
+  std::vector<double> sums(rates.size());  // one per parameter, in whole lanes
+  double of_noise = 0;
+  for (Eigen::Index right = 0; right < targets_.size(); ++right) {
+    const double* const point = points_.col(right).data();
+    const double coefficient = share * white.coefficients[right];
+    for (Eigen::Index left = 0; left < right; ++left) {
+      const double weight = (coefficient * white.coefficients[left] - white.inverse(left, right)) *
+                            kernel.slopes(left, right) * budgets_(left, right);
+      kernel_.add_squared_differences(points_.col(left).data(), point, weight, sums.data());
+    }
+    of_noise += (coefficient * white.coefficients[right] - white.inverse(right, right)) * noise[right];
+  }
+  for (Eigen::Index i = 0; i < parameters; ++i) {
+    const auto place = static_cast<std::size_t>(i);
+    gradient[i] = -rates[place] * sums[place];
+  }
+  gradient[parameters] = -0.5 * of_noise;
+  return 0.5 * count * log_of((white.squares + 1) / (count + 1)) + white.log_determinant +
+         add_prior(logarithms, gradient);
+}
+
+/// Returns what the prior adds, and adds it to the gradient.
+double LengthPosterior::add_prior(const Eigen::VectorXd& logarithms, Eigen::VectorXd& gradient) const {
+  const Eigen::Index parameters = kernel_.parameters();
+  double sum = 0;
+  for (Eigen::Index i = 0; i <= parameters; ++i) {
+    const double from_mean = logarithms[i] - (i < parameters ? mean_ : kNoiseMean);
+    const double variance = i < parameters ? kLengthVariance : kNoiseVariance;
+    sum += 0.5 * from_mean * from_mean / variance;
+    gradient[i] += from_mean / variance;
+  }
+  return sum;
+}
+
+LikelyLengths LengthPosterior::best_lengths() const {
+  const Eigen::Index parameters = kernel_.parameters();
+  const double near = 0.5 * log_of(static_cast<double>(parameters)) - std::numbers::ln2;
+  Minimum best;
+  for (const double start : {mean_, near}) {
+    Eigen::VectorXd logarithms = Eigen::VectorXd::Constant(parameters + 1, start);
+    logarithms[parameters] = kNoiseMean;
+    Minimum found = minimize(std::cref(*this), std::move(logarithms), kMostSteps);
+    if (best.place.size() == 0 || found.value < best.value) best = std::move(found);
+  }
+  LikelyLengths likely;
+  for (Eigen::Index i = 0; i < parameters; ++i) {
+    likely.lengths.push_back(exp_of(best.place[i]));
+    likely.log_prior -= 0.5 * (best.place[i] - mean_) * (best.place[i] - mean_) / kLengthVariance;
+  }
+  return likely;
+}
+
+}  // namespace skyline::search

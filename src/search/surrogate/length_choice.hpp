@@ -1,0 +1,46 @@
+#pragma once
+
+#include "search/surrogate/kernel.hpp"
+
+#include <vector>
+
+namespace skyline::search {
+
+struct LikelyLengths {
+  std::vector<double> lengths;  ///< one per parameter
+  double log_prior = 0;         ///< logarithm of their density beforehand, 0 for the most likely ones
+};
+
+/// What targets say of the lengths of a kernel's smooth part alone, and of the noise. The logarithms of the
+/// lengths are normal beforehand, around a mean that grows with the number of parameters, and so is that of
+/// the noise. The kernel's variance is the most likely one, with a weak prior at 1. Every number is made by
+/// the same operations in the same order, on every processor.
+/// @see Hvarfner, Hellsten and Nardi, Vanilla Bayesian optimization performs great in high dimensions, ICML
+/// 2024
+class LengthPosterior {
+ public:
+  /// @param points  encoded by the kernel, which has lengths, as many as targets, at least one
+  /// @param counts  number of results whose mean each target is
+  LengthPosterior(const Kernel& kernel, const Eigen::MatrixXd& points, const Eigen::VectorXd& targets,
+                  const Eigen::VectorXd& counts);
+
+  /// Returns the negative logarithm of the density, up to a constant. O(n^3 + n^2 parameters).
+  /// @param logarithms  of the lengths and of the noise, [parameters + 1]
+  /// @param gradient    is written, [parameters + 1]
+  double operator()(const Eigen::VectorXd& logarithms, Eigen::VectorXd& gradient) const;
+
+  /// Returns the most likely lengths of two searches: from the prior's middle, and from sqrt(parameters) / 2.
+  LikelyLengths best_lengths() const;
+
+ private:
+  double add_prior(const Eigen::VectorXd& logarithms, Eigen::VectorXd& gradient) const;
+
+  const Kernel& kernel_;
+  const Eigen::MatrixXd& points_;
+  const Eigen::VectorXd& targets_;
+  const Eigen::VectorXd& counts_;
+  Eigen::ArrayXXd budgets_;  // the kernel's part of budgets, [points, points]
+  double mean_;              // mean of the lengths' logarithms beforehand
+};
+
+}  // namespace skyline::search
