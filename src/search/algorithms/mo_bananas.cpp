@@ -86,7 +86,9 @@ Algorithm mo_bananas() {
       {"mutation_probability", &Options::mutation_probability, above(0).at_most(1),
        "Probability of each used parameter to change in a mutant."}};
   Algorithm algorithm = make_algorithm<MoBananas>(
-      "mo_bananas", "Mutants of the best, by values drawn from a model of the results.", options);
+      "mo_bananas",
+      "For comparisons with Archai: mutants of the best, by values drawn from a model of the results.",
+      options);
   algorithm.window = 8;
   algorithm.uses_known = true;
   algorithm.can_repeat = true;

@@ -123,8 +123,9 @@ Algorithm nsga2() {
        "Probability that a child has two parents."},
       {"mutation_probability", &Options::mutation_probability, or_keyword("auto", number(probability)),
        "Probability of each used parameter to change in a child. `auto`: one of all parameters on average."}};
-  Algorithm algorithm =
-      make_algorithm<Nsga2>("nsga2", "Non-dominated sorting genetic algorithm (NSGA-II).", options);
+  Algorithm algorithm = make_algorithm<Nsga2>(
+      "nsga2", "For comparisons with other programs: the non-dominated sorting genetic algorithm (NSGA-II).",
+      options);
   algorithm.window = 8;
   algorithm.uses_known = true;
   algorithm.can_repeat = true;

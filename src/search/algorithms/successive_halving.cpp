@@ -104,7 +104,8 @@ Algorithm successive_halving() {
       {"initial", &Options::initial, counted, "Architectures that begin in a bracket."}};
   RungOptions::add_keys(options);
   Algorithm algorithm = make_algorithm<SuccessiveHalving>(
-      "successive_halving", "Short trainings, the best of which go on, rung by rung.", options);
+      "successive_halving", "For comparisons: short trainings, the best of which go on, rung by rung.",
+      options);
   algorithm.check = RungOptions::check;
   return algorithm;
 }
