@@ -4,6 +4,7 @@ import csv
 import importlib.machinery
 import importlib.util
 import itertools
+import json
 import subprocess
 import sys
 import unittest
@@ -87,6 +88,24 @@ class SearchQuality(RunsCase):
         self.assertEqual(p([0, 0]), 1)
         # Of scipy 1.17: wilcoxon(..., alternative="greater", method="approx", correction=True)
         self.assertAlmostEqual(p([1, 1, 2, -1, 3, 2, -2, 1]), 0.0998430, 6)
+
+    def test_functions_are_searched_by_programs_and_at_random_with_true_regrets(self):
+        words = [f"now={PROGRAM}", "control=random", "--seeds", "2", "--trials", "7", "--marks", "1", "7", "--jobs", "2", "--function",
+                 "mixture", "--function", "training, noise .05", "-o", "curves.json"]
+        done = subprocess.run([sys.executable, SCRIPT.with_name("function_quality"), *words], cwd=self.folder, capture_output=True,
+                              text=True, timeout=600)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertRegex(done.stdout, r"(?m)^ +now 1 +now 7 +control 1 +control 7$")
+        curves = json.loads((self.folder / "curves.json").read_text())
+        self.assertEqual([(curve["searcher"], curve["seed"]) for curve in curves], [("now", 1), ("now", 2)] * 2 + [("control", 1), ("control", 2)] * 2)
+        for curve in curves:
+            self.assertEqual(len(curve["regrets"]), 7)
+            self.assertGreaterEqual(min(curve["regrets"]), 0)
+            if curve["function"] == "mixture":
+                self.assertEqual(curve["regrets"], sorted(curve["regrets"], reverse=True))
+        done = subprocess.run([sys.executable, SCRIPT.with_name("function_quality"), "skyline"], capture_output=True, text=True, timeout=600)
+        self.assertEqual((done.returncode, done.stderr.splitlines()[-1]),
+                         (2, "function_quality: error: expected LABEL=SEARCHER, such as before=/tmp/skyline"))
 
 
 if __name__ == "__main__":
