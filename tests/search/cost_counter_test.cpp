@@ -1,4 +1,3 @@
-#include "search/model/cost_estimate.hpp"
 #include "search/search_run.hpp"
 
 #include <atomic>
@@ -119,10 +118,10 @@ TEST(CountedCosts, AreAskedForNoMoreThanAFewCandidatesOfATrial) {
 }
 
 TEST(CountedCosts, EndASearchOfWhichNothingMeetsTheBound) {
-  const auto counter = std::make_shared<FakeCounter>();
   std::string reason;
-  counter->factor = 1e6;
   for (const std::string algorithm : {"skyline", "random"}) {
+    const auto counter = std::make_shared<FakeCounter>();
+    counter->factor = 1e6;
     EXPECT_TRUE(run_with(counter, algorithm + ", trials: 6", "[size: [0, 100]]", &reason).empty());
     EXPECT_EQ(reason, "no architecture meets the constraints on counted costs");
   }
@@ -132,27 +131,6 @@ TEST(CountedCosts, AreUnknownWithoutACounterAndBreakNothing) {
   const space::Architecture architecture = models().build({{11, 29}});
   EXPECT_EQ(architecture.given("size"), std::nullopt);
   EXPECT_TRUE(objectives_of("[size: [0, 1]]").feasible(architecture));
-}
-
-TEST(CostEstimate, ComesNearTheCostsOfOtherArchitectures) {
-  const space::SearchSpace space = models();
-  const Embedding embedding(space, {});
-  const auto candidate = [&](std::int64_t number) {
-    return make_candidate(embedding, space.build(space.genotype_at(number)), {});
-  };
-  CostEstimate estimate(embedding, 1);
-  for (std::int64_t number = 0; number < 360; number += 6) {
-    Candidate counted = *candidate(number);
-    space::Architecture architecture = *counted.architecture;
-    architecture.counted = {size_of(architecture)};
-    counted.architecture = std::make_shared<const space::Architecture>(architecture);
-    estimate.add(std::make_shared<const Candidate>(counted));
-  }
-  for (std::int64_t number = 3; number < 360; number += 7) {
-    const double expected = size_of(*candidate(number)->architecture);
-    const double found = estimate.estimated({candidate(number)}).front()->architecture->counted.front();
-    EXPECT_NEAR(found / expected, 1, 0.5) << number;
-  }
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ struct Program {
       return std::make_unique<NotedTuner>(task.space, choice, notes);
     };
     return make_searcher(config_from_yaml(section, "run.yaml", "search"), archai_space(), archai_objectives(),
-                         1, {}, known, start);
+                         1, {}, known, {start, nullptr});
   }
 };
 

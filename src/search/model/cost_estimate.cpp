@@ -41,6 +41,8 @@ void CostEstimate::fit(Cost& cost, std::size_t number) {
   const Eigen::Index choice = GaussianProcess::choice_size(targets.size());
   if (std::exchange(cost.chosen_by, choice) != choice) cost.process.choose_hyper(targets.head(choice));
   cost.process.fit(targets);
+  cost.least = targets.minCoeff() - 1;
+  cost.most = targets.maxCoeff() + 1;
 }
 
 std::vector<CandidatePointer> CostEstimate::estimated(const std::vector<CandidatePointer>& candidates) {
@@ -53,7 +55,8 @@ std::vector<CandidatePointer> CostEstimate::estimated(const std::vector<Candidat
     Cost& cost = costs_[number];
     const Prediction prediction = cost.forecast.predict(points, keys);
     for (std::size_t i = 0; i < candidates.size(); ++i) {
-      const double value = cost.offset + cost.scale * prediction.mean[static_cast<Eigen::Index>(i)];
+      const double target = std::clamp(prediction.mean[static_cast<Eigen::Index>(i)], cost.least, cost.most);
+      const double value = cost.offset + cost.scale * target;
       values[i][number] = cost.is_log ? std::exp(value) : value;
     }
   }

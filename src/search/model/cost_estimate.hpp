@@ -38,6 +38,8 @@ class CostEstimate {
     bool is_log = false;         // whether the process has logarithms
     double offset = 0;           // a value, or its logarithm, is offset + scale * target
     double scale = 1;
+    double least = 0;  // ends of the targets that are believed: a deviation beyond the known ones
+    double most = 0;
   };
 
   void fit();
