@@ -194,8 +194,8 @@ const OptionTable<FinalOptions>& FinalOptions::table() {
            "the model. Only for networks that `training` trains."},
           {"int8", &FinalOptions::int8, if_given(flag()),
            "Whether the networks are measured in int8, too, as int8_test_NAME; unless given, where an "
-           "objective or a constraint is a number of the int8 network. Only for networks that `training` "
-           "trains."},
+           "objective or a constraint is a number of the int8 network. Fixed when a run begins; only for "
+           "networks that `training` trains."},
           {"most", &FinalOptions::most_tied, integer<std::size_t>(at_least(1)),
            "Maximum number of networks with the same values of all objectives that are trained; the first "
            "ones of the search."},

@@ -144,20 +144,19 @@ bool aims_at_int8(const ConfigNode& root) {
   return false;
 }
 
-/// Has full trainings measured in int8 if `final.int8` says so, or an aim implies it. Where all trials are,
-/// or `final.int8` has another value than a flag, nothing changes.
+/// Has full trainings measured in int8 if `final.int8` says so, or an aim implies it, also where there are no
+/// full trainings yet: metrics of a run that has begun stay. Where all trials are, nothing changes.
 void set_int8_of_final(ConfigNode& root) {
-  const ConfigNode* const final_section = section_in(root, "final");
   const ConfigNode* const training = section_in(root, "training");
-  if (final_section == nullptr || !final_section->is_map() || training == nullptr) return;
-  if (!training->is_map() && !training->is_null()) return;
-  const ConfigNode* const all = training->is_map() ? training->find("int8") : nullptr;
-  if (all != nullptr && !(all->is_scalar() && !parse_bool(all->as_text()).value_or(true))) return;
-  const ConfigNode* const stated = final_section->find("int8");
-  const bool is_stated =
-      stated != nullptr && stated->is_scalar() && parse_bool(stated->as_text()).value_or(false);
-  if (is_stated || (stated == nullptr && aims_at_int8(root)))
-    root.set("training.int8", ConfigNode::make_scalar("final", {}));
+  if (training == nullptr || (!training->is_map() && !training->is_null())) return;
+  const auto stated_in = [](const ConfigNode* section) -> std::optional<std::string> {
+    const ConfigNode* const key = section != nullptr && section->is_map() ? section->find("int8") : nullptr;
+    return key != nullptr && key->is_scalar() ? std::optional(key->as_text()) : std::nullopt;
+  };
+  if (parse_bool(stated_in(training).value_or("false")).value_or(true)) return;
+  const std::optional<std::string> stated = stated_in(section_in(root, "final"));
+  const bool wanted = stated ? parse_bool(*stated).value_or(false) : aims_at_int8(root);
+  if (wanted) root.set("training.int8", ConfigNode::make_scalar("final", {}));
 }
 
 /// How far a data set is checked while a configuration is read.

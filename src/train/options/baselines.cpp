@@ -93,8 +93,8 @@ std::vector<trial::Baseline> baselines_of(const TrainingOptions& given, const st
   add("test_", dataset.test(), tested, 0);
   const std::size_t count = options.int8 == Int8Trials::kNone ? 0 : baselines.size();
   for (std::size_t i = 0; i < count; ++i) {
-    baselines.push_back(baselines[i]);
-    baselines.back().metric.insert(0, kInt8Prefix);
+    if (!baselines[i].samples) continue;  // the constant is that of the float network
+    baselines.push_back({kInt8Prefix + baselines[i].metric, baselines[i].samples, baselines[i].scored, {}});
   }
   return baselines;
 }
