@@ -114,7 +114,7 @@ class Int8Model final : public OnnxModelBuilder {
   /// Runtime 1.24 takes a kernel of its own, which turns 1 into 0.
   std::string below_one(const std::string& shares) {
     constexpr float kBelowOne = 254.9F / 256;
-    return node("Clip", {shares, floats({0}, {}), floats({kBelowOne}, {})}, {});
+    return node("Min", {shares, floats({kBelowOne}, {})}, {});
   }
 
   ExportedValue convolution(const space::Int8Weights& weights) {
