@@ -86,8 +86,8 @@ TEST_F(StepValuesFile, IsRemovedAloneOrWithAllOthers) {
 
 TEST_F(Journal, KeepsTheValuesAfterDeclaredStepsAndThatATrialWasPruned) {
   std::vector<trial::CommittedTrial> trials = sample_trials(space, 2);
-  trials[0].outcome = trial::Measurements{{0.5, 3}, kSteps, false};
-  trials[1].outcome = trial::Measurements{{0.25, kNan}, {{1, {0.25, kNan}}}, true};
+  trials[0].outcome = trial::Measurements{{0.5, 3}, kSteps, trial::Extent::kWhole};
+  trials[1].outcome = trial::Measurements{{0.25, kNan}, {{1, {0.25, kNan}}}, trial::Extent::kPruned};
   write(trials);
   EXPECT_EQ(json_of(2)["status"], "ok");
   EXPECT_EQ(json_of(2)["steps"][1].dump(),
