@@ -61,8 +61,7 @@ Trial compared_trial(int epochs) {
 }
 
 bool is_pruned(const trial::Outcome& outcome) {
-  const auto* measured = std::get_if<trial::Measurements>(&outcome);
-  return measured != nullptr && measured->pruned;
+  return trial::has_extent(outcome, trial::Extent::kPruned);
 }
 
 TEST(PrunedTraining, EndsAfterTheDeclaredEpochAndKeepsNoWeights) {
