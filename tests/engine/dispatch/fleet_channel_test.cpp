@@ -215,7 +215,7 @@ TEST_F(FleetChannelTest, ReadsBackBarsAndValuesAfterDeclaredSteps) {
   ASSERT_EQ(read->bars.size(), 2U);
   EXPECT_EQ(read->bars[1].step, 3);
   EXPECT_THAT(read->bars[1].points, ElementsAre(-0.5, 7, -0.4, 6));
-  const trial::Measurements pruned{{0.5, 1, 2}, {{1, {0.4, 1, 2}}, {3, {0.5, 1, 2}}}, true};
+  const trial::Measurements pruned{{0.5, 1, 2}, {{1, {0.4, 1, 2}}, {3, {0.5, 1, 2}}}, trial::Extent::kPruned};
   const auto measured = std::get<trial::Measurements>(back({{8}, pruned, {}}).outcome);
   EXPECT_EQ(measured.extent, trial::Extent::kPruned);
   EXPECT_THAT(measured.steps[1].values, ElementsAre(0.5, 1, 2));
