@@ -22,7 +22,7 @@ constexpr std::array kFeatureLengths = {0.5, 1.0, 2.0};
 constexpr std::array kNoises = {0.003, 0.03, 0.2};
 constexpr std::array kBudgetLengths = {0.7, 3.0, 20.0};  // 0.24, 0.72 and 0.95 from one end to the other
 // The same in a space with lengths. Late trials are all near the best, so their noise may be all there is.
-constexpr std::array kLengthWeights = {0.0, 0.3, 0.6};
+constexpr std::array kLengthWeights = {0.0, 0.3, 0.6, 0.9};
 constexpr std::array kLengthNoises = {0.0003, 0.003, 0.03, 0.2, 1.0};
 
 /// Returns the logarithm of the likelihood, up to a constant, with the kernel's variance at its most likely
@@ -49,7 +49,7 @@ struct Grid {
   std::vector<KernelPart> budgets;  // one that stands for 1 in a space of one budget
   std::vector<double> weights;
   std::vector<double> noises;
-  LikelyLengths likely;  // none without lengths
+  std::vector<double> lengths;  // one per parameter; none without lengths of their own
 };
 
 /// Makes the parts that compare the same parameters, features and budgets in every space.
@@ -89,8 +89,8 @@ Grid grid_of_distances(const Kernel& kernel, const Eigen::MatrixXd& points) {
 /// Makes the smooth part of a space with lengths.
 void add_lengths(const Kernel& kernel, const Eigen::MatrixXd& points, const Eigen::VectorXd& targets,
                  const Eigen::VectorXd& counts, Grid& grid) {
-  grid.likely = LengthPosterior(kernel, points, targets, counts).best_lengths();
-  const Matern<Eigen::ArrayXXd> part(kernel.scaled_distances(points, grid.likely.lengths));
+  grid.lengths = LengthPosterior(kernel, points, targets, counts).best_lengths();
+  const Matern<Eigen::ArrayXXd> part(kernel.scaled_distances(points, grid.lengths));
   grid.smooth = {{1, part.values}};
   grid.weights.assign(kLengthWeights.begin(), kLengthWeights.end());
   grid.noises.assign(kLengthNoises.begin(), kLengthNoises.end());
@@ -111,8 +111,7 @@ Hyper best_hyper(const Kernel& kernel, const Eigen::MatrixXd& points, const Eige
     for (const double noise : grid.noises) {
       covariance = values.matrix();
       covariance.diagonal().array() += noise / counts.array() + kLeastNoise;
-      double likelihood = profile_likelihood(covariance, targets);
-      if (hyper.weight > 0) likelihood += grid.likely.log_prior;
+      const double likelihood = profile_likelihood(covariance, targets);
       if (likelihood <= most) continue;
       most = likelihood;
       hyper.noise = noise;
@@ -124,7 +123,7 @@ Hyper best_hyper(const Kernel& kernel, const Eigen::MatrixXd& points, const Eige
       for (const double weight : grid.weights) {
         const Eigen::ArrayXXd values = (1 - weight) * parameters.values + weight * smooth.values;
         for (const KernelPart& budgets : grid.budgets) {
-          const Hyper hyper{weight, parameters.length, smooth.length, 0, budgets.length, grid.likely.lengths};
+          const Hyper hyper{weight, parameters.length, smooth.length, 0, budgets.length, grid.lengths};
           try_noises(kernel.has_budgets() ? values * budgets.values : values, hyper);
         }
       }

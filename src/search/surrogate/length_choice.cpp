@@ -132,7 +132,7 @@ double LengthPosterior::add_prior(const Eigen::VectorXd& logarithms, Eigen::Vect
   return sum;
 }
 
-LikelyLengths LengthPosterior::best_lengths() const {
+std::vector<double> LengthPosterior::best_lengths() const {
   const Eigen::Index parameters = kernel_.parameters();
   const double near = 0.5 * log_of(static_cast<double>(parameters)) - std::numbers::ln2;
   Minimum best;
@@ -142,12 +142,9 @@ LikelyLengths LengthPosterior::best_lengths() const {
     Minimum found = minimize(std::cref(*this), std::move(logarithms), kMostSteps);
     if (best.place.size() == 0 || found.value < best.value) best = std::move(found);
   }
-  LikelyLengths likely;
-  for (Eigen::Index i = 0; i < parameters; ++i) {
-    likely.lengths.push_back(exp_of(best.place[i]));
-    likely.log_prior -= 0.5 * (best.place[i] - mean_) * (best.place[i] - mean_) / kLengthVariance;
-  }
-  return likely;
+  std::vector<double> lengths;
+  for (Eigen::Index i = 0; i < parameters; ++i) lengths.push_back(exp_of(best.place[i]));
+  return lengths;
 }
 
 }  // namespace skyline::search

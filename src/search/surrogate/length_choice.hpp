@@ -6,11 +6,6 @@
 
 namespace skyline::search {
 
-struct LikelyLengths {
-  std::vector<double> lengths;  ///< one per parameter
-  double log_prior = 0;         ///< logarithm of their density beforehand, 0 for the most likely ones
-};
-
 /// What targets say of the lengths of a kernel's smooth part alone, and of the noise. The logarithms of the
 /// lengths are normal beforehand, around a mean that grows with the number of parameters, and so is that of
 /// the noise. The kernel's variance is the most likely one, with a weak prior at 1. Every number is made by
@@ -29,8 +24,9 @@ class LengthPosterior {
   /// @param gradient    is written, [parameters + 1]
   double operator()(const Eigen::VectorXd& logarithms, Eigen::VectorXd& gradient) const;
 
-  /// Returns the most likely lengths of two searches: from the prior's middle, and from sqrt(parameters) / 2.
-  LikelyLengths best_lengths() const;
+  /// Returns the most likely lengths, one per parameter, of two searches: from the prior's middle, and from
+  /// sqrt(parameters) / 2.
+  std::vector<double> best_lengths() const;
 
  private:
   double add_prior(const Eigen::VectorXd& logarithms, Eigen::VectorXd& gradient) const;
