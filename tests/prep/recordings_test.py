@@ -1,5 +1,6 @@
 """Long recordings become windows, which stay in one part by recording, and new ones become windows of a run."""
 
+import gzip
 import random
 import unittest
 
@@ -164,6 +165,17 @@ class Parts(RecordingsCase):
             self.put(f"{day}.csv", "timestamp,heart,label\n" + "\n".join(rows) + "\n")
         said = self.read("recordings", self.week, "--length=10s")
         self.assertEqual(said.array("train/values").shape[1:], (1, 1, 10))
+
+    def test_a_table_with_the_length_of_a_window_is_a_recording(self):
+        table = self.write("all.csv", csv(["sit"] * 20 + ["walk"] * 20))
+        for named in (table, self.write("all.csv.gz", gzip.compress(table.read_bytes()))):
+            said = self.read("auto", "--length=0.16s", "--test=0", "--", named)
+            self.assertEqual(said.array("train/values").shape[1:], (3, 1, 8))
+        self.assertEqual(self.read("auto", "--drop=time", "--label=activity", "--", table).array("train/values").shape[1:], (3, 1, 1))
+
+    def test_a_forgotten_kind_is_named_by_what_the_source_has(self):
+        self.days()
+        self.refused(f"prep: the kind of data comes first: skyline prep recordings {self.week}", str(self.week))
 
 
 class Runs(RecordingsCase):
