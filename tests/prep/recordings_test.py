@@ -77,7 +77,7 @@ class Windows(RecordingsCase):
         self.put("day.csv", "\n".join(rows))
         said = self.made("--test=0", "--step=1")
         self.assertEqual(len(said.array("train/values")), 13 - 5)
-        self.assertIn("check: 5 windows with a missing value left out", said.lines)
+        self.assertIn(f"check: 5 windows with a missing value left out, e.g. of `x` in {self.week}/day.csv", said.lines)
 
     def test_rows_without_a_class_make_windows_that_are_left_out(self):
         self.put("day.csv", csv(["sit"] * 8 + [""] * 8 + ["walk"] * 8))
@@ -139,6 +139,12 @@ class Parts(RecordingsCase):
         self.refuse("day3.csv:7: `x`: expected a number, got `high")
         self.put("day3.csv", "time,x,y,z\n" + "0.1,1,2,3\n" * 9)
         self.refuse("day3.csv:1: the columns are not those of the other recordings: missing `activity`")
+        self.put("day3.csv", csv(["sit"] * 20))
+        for values, label, expected in ((np.full((20, 3), np.nan), "sit", "12 windows with a missing value left out, e.g. of `x`, `y`, `z` in "
+                                         f"{self.week}/day0.csv"), (None, "", "12 windows without a class left out")):
+            for day in range(4):
+                self.put(f"day{day}.csv", csv([label] * 20, values=values))
+            self.refuse(f"{self.week}: no window of 8 rows: {expected}", "--step=6")
         for day in range(4):
             self.put(f"day{day}.csv", csv(["sit"] * 20))
         self.refuse("`activity`: expected at least 2 classes of windows, got `sit` alone")
