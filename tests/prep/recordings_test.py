@@ -2,6 +2,7 @@
 
 import gzip
 import random
+import re
 import unittest
 
 import numpy as np
@@ -132,7 +133,9 @@ class Parts(RecordingsCase):
         self.put("day3.csv", csv(["sit"] * 20).replace("\n0.1000", "\n0.0100"))
         self.refuse("day3.csv:7: `time`: the time goes back: expected rows in its order")
         self.put("day3.csv", csv(["sit"] * 20).replace("0.1000", "noon"))
-        self.refuse("`time`: expected a time, a number or a date such as 2026-11-30 21:13:05 (--time)")
+        self.refuse("day3.csv:7: `time`: expected a time, a number or a date such as 2026-11-30 21:13:05, got `noon` (--time)")
+        self.put("day3.csv", csv(["sit"] * 20).replace("0.1000", ""))
+        self.refuse("day3.csv:7: `time`: expected a time, a number or a date such as 2026-11-30 21:13:05, got nothing (--time)")
         self.put("day3.csv", csv(["sit"] * 20).replace("x,y", "x,w"))
         self.refuse("day3.csv:1: the columns are not those of the other recordings: missing `y`; unknown `w` (--drop leaves columns out)")
         self.put("day3.csv", csv(["sit"] * 20).replace("0.1000,", "0.1000,high"))
@@ -171,6 +174,18 @@ class Parts(RecordingsCase):
             self.put(f"{day}.csv", "timestamp,heart,label\n" + "\n".join(rows) + "\n")
         said = self.read("recordings", self.week, "--length=10s")
         self.assertEqual(said.array("train/values").shape[1:], (1, 1, 10))
+
+    def test_times_may_be_nanoseconds_since_1970(self):
+        self.days()
+        seconds = self.read("recordings", self.week, "--length=0.16s").array("train/values")
+        for day in range(4):
+            rows = (self.week / f"day{day}.csv").read_text().split()
+            times = [1_796_073_600 * 10**9 + day * 86_400 * 10**9 + row * 20_000_000 for row in range(len(rows) - 1)]
+            self.put(f"day{day}.csv", "\n".join([rows[0], *(f"{time},{row.partition(',')[2]}" for time, row in zip(times, rows[1:]))]) + "\n")
+        said = self.read("recordings", self.week, "--length=0.16s", "--time-unit=ns")
+        self.assertTrue(np.array_equal(said.array("train/values"), seconds))
+        self.refused("day1.csv:3: `time`: the time goes back", "recordings", self.put("day1.csv", "time,x,activity\n" + "".join(
+            f"{1_796_073_600 * 10**9 - row},1,sit\n" for row in range(9))), "--length=2", "--time-unit=ns")
 
     def test_a_table_with_the_length_of_a_window_is_a_recording(self):
         table = self.write("all.csv", csv(["sit"] * 20 + ["walk"] * 20))
@@ -218,6 +233,11 @@ class Runs(RecordingsCase):
         other = self.write("other.csv", csv(["sit"] * 20, step=0.01))
         said = self.apply("recordings", other, run=run)
         self.assertEqual(said.error, f"{other}: a row each 0.01 s, and those of the run each 0.02 s: bring them to one rate")
+        for old, new, expected in (("x,y", "x,w", "the columns are not those of the run: missing `y`; unknown `w`"),
+                                   ("0.1000", "0.0100", "`time`: the time goes back: expected rows in its order"),
+                                   ("0.1000,", "0.1000,high", "`x`: expected a number, got `high")):
+            said = self.apply("recordings", self.write("changed.csv", csv(["sit"] * 20).replace(old, new)), run=run)
+            self.assertRegex(said.error, f"changed.csv:[17]: {re.escape(expected)}[^()]*$")  # no advice: the run has decided
         said = self.apply("arrays", other, run=run)
         self.assertEqual(said.error, f"{other}: the run's samples are made of recordings, which are needed here, too (--kind recordings)")
         said = self.apply("recordings", other, run={**run, "shape": [3, 1, 9]})

@@ -43,7 +43,7 @@ class _Application:
         assert run is not None
         cuts, all_labels = [], []
         for table, part in RecordingFiles(job).opened(job):
-            recording = read_recording(table, part, known, {known.label} if job.has_targets else ())
+            recording = read_recording(table, part, known, {known.label} if job.has_targets else (), of_run=True)
             refuse_other_rate(recording, known.step_s, "those of the run")
             windows = cut(recording, known.length, known.step, known.label_of if job.has_targets else "")
             unknown = sorted({*recording.names} - {*run.class_names}) if job.has_targets else []
