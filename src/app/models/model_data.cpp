@@ -268,6 +268,7 @@ std::vector<float> rescaled(const std::string& label, std::span<const float> num
 /// Returns needs with the facts of a data set in place of those that nobody has stated.
 SampleNeeds completed(SampleNeeds needs, const store::Dataset& dataset) {
   DataOptions& data = needs.data;
+  if (!data.value_scale && data.preparation.empty()) data.preparation = dataset.preparation();
   if (!data.value_scale) data.value_scale = dataset.value_scale();
   if (!data.class_names.empty()) return needs;
   data.targets = dataset.train().target_kind();
