@@ -103,7 +103,7 @@ class Parts(RecordingsCase):
         rows = [f"{row},{name}" for row, name in zip(text.split(), ["person", *names])]
         self.put("all.csv", "\n".join(rows) + "\n")
         self.refuse(f"{self.week}: one recording alone cannot be divided into parts: name the column of persons, days or recordings by --group, "
-                    "give others, or say --test=0", "--drop=person", "--step=1", "--label-of=last")
+                    "or cut it into files, of which a search needs 3, and 2 with --test=0", "--drop=person", "--step=1", "--label-of=last")
         said = self.made("--group=person", "--step=1", "--label-of=last")
         self.assertEqual([len(said.array(f"{part}/values")) for part in ("train", "test")], [10, 5])
         self.assertEqual(len(np.unique(said.array("train/groups"))), 2)

@@ -149,7 +149,7 @@ class _Import:
                 groups.add(part, names, numbers, f"{self._place}: the {PARTS[part]} set")
         if shares.test + shares.validation > 0 and len(groups.names) < 2:
             raise PrepError(f"{self._place}: one recording alone cannot be divided into parts: name the column of persons, days or recordings "
-                            "by --group, give others, or say --test=0")
+                            "by --group, or cut it into files, of which a search needs 3, and 2 with --test=0")
         of_training = [labels[place] for place in of_parts[TRAIN]]
         drawn = draw(np.concatenate([np.empty(0, int), *of_training]), True, shares, groups, lambda: np.empty(0, int), self._place)
         bounds = np.cumsum([len(own) for own in of_training])[:-1]
