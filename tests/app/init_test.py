@@ -236,7 +236,8 @@ class Init(RunsCase):
                 ([prepared], "init: missing -o FILE.yaml"),
                 ([], "init: missing SOURCE"),
                 (["nothing.csv", "-o", "a.yaml"], "nothing.csv"),
-                (["two.csv", "-o", "a.yaml"], "two.csv: validation: a share of 0.2.* of 2 samples leaves the validation set empty"),
+                (["two.csv", "-o", "a.yaml"], "two.csv: validation: a share of 0.2.* of 2 samples leaves the validation set empty.* \\(a share of the training samples is held out, to "
+                 "score trials\\)$"),
                 (["one_class.csv", "-o", "a.yaml"], "`kind`: expected at least 2 classes, got `a` alone"),
                 ([prepared, "-o", "digits.h5"], "digits.h5")):
             with self.subTest(expected):
