@@ -126,6 +126,8 @@ class OnnxEvaluation(RunsCase):
         self.foreign("unnamed.onnx", features=(2,), outputs=2)
         named, unnamed = (float(self.evaluate(name, "--data", "rows.h5").stdout.split()[1]) for name in ("named.onnx", "unnamed.onnx"))
         self.assertAlmostEqual(named, 1 - unnamed)  # the same outputs, of classes in the other order
+        self.skyline("prep", "arrays", "rows.csv", "-o", "numbers.h5", "--label", "first,second", "--targets", "numbers")
+        self.assertIn("numbers.h5: its targets are numbers, the model's are classes", self.refused("named.onnx", "--data", "numbers.h5"))
 
     def test_outputs_that_are_no_numbers_are_refused(self):
         self.foreign("damaged.onnx", damaged=True)

@@ -297,9 +297,11 @@ std::shared_ptr<const store::Dataset> open_source(const SampleNeeds& needs, cons
 void take_targets(const std::string& label, const SampleNeeds& needs, const store::Dataset& file,
                   const SampleView& samples, const Preparations& how, LikeTheRuns& dataset) {
   const DataOptions& run = needs.data;
-  if (samples.target_kind() != run.targets.value_or(TargetKind::kClasses)) {
+  // Names of outputs without a kind are those of classes.
+  const TargetKind wanted = run.targets.value_or(TargetKind::kClasses);
+  if (samples.target_kind() != wanted) {
     throw UserError(label + ": its targets are " + std::string(to_text(samples.target_kind())) + ", " +
-                    needs.owner + "'s are " + std::string(to_text(*run.targets)));
+                    needs.owner + "'s are " + std::string(to_text(wanted)));
   }
   if (samples.target_kind() == TargetKind::kClasses) {
     dataset.set_targets(renumbered(label, file, samples, needs));
