@@ -72,7 +72,7 @@ def _write(data: Any, folder: pathlib.Path, options: Options) -> tuple[str, list
     """Writes the samples, and returns the kind of `skyline prep` and what it shall read. It may add an option that says what they are."""
     if isinstance(data, (str, os.PathLike)):
         path = absolute(data)
-        return source_kind([path]) if path.is_dir() else "arrays", [path]
+        return source_kind([path], options), [path]
     parts = data if isinstance(data, Mapping) else {"train": data}
     files: list[pathlib.Path] = []
     for name, part in parts.items():

@@ -157,6 +157,9 @@ def _command(train: Callable[..., Any] | Sequence[str], objectives: list[dict[st
                   if sense in each and each[sense] not in computed and "is" not in metrics.get(each[sense], {})}
     described = {name: {**({"better": directions[name]} if name in directions else {}), **metrics.get(name, {})}
                  for name in [*directions, *(name for name in metrics if name not in directions)]}
+    if not described:
+        raise Error("train: has no metric to return: each objective is a cost that is known before a trial; leave train out, or add an "
+                    "objective that it measures")
     if isinstance(train, (list, tuple)):
         return {"run": [str(word) for word in train], "metrics": described}
     if not callable(train):

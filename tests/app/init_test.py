@@ -230,11 +230,14 @@ class Init(RunsCase):
                  "--board much,1Mi: expected bytes of RAM with a unit, e.g. 256Ki, got `much`"),
                 ([prepared, "-o", "a.yaml", "--board", "256Ki,nan"], "--board 256Ki,nan: expected bytes of flash"),
                 ([prepared, "-o", "a.yaml", "--board", "nrf52480"],
-                 "--board nrf52480: expected RAM,FLASH .* or a board: did you mean `nrf52840`"),
+                 "--board nrf52480: expected RAM,FLASH .* or a board of `skyline init --list`: did you mean `nrf52840`"),
+                ([prepared, "-o", "a.yaml", "--board", "Nano 33 BLE"], "a board of `skyline init --list`: `nrf52840` for Arduino Nano 33 BLE$"),
+                ([prepared, "-o", "a.yaml", "--board", "pico"], "`rp2040` for Raspberry Pi Pico, `rp2350` for Raspberry Pi Pico 2$"),
                 ([prepared], "init: missing -o FILE.yaml"),
                 ([], "init: missing SOURCE"),
                 (["nothing.csv", "-o", "a.yaml"], "nothing.csv"),
-                (["two.csv", "-o", "a.yaml"], "two.csv: validation: a share of 0.2.* of 2 samples leaves the validation set empty"),
+                (["two.csv", "-o", "a.yaml"], "two.csv: validation: a share of 0.2.* of 2 samples leaves the validation set empty.* \\(a share of the training samples is held out, to "
+                 "score trials\\)$"),
                 (["one_class.csv", "-o", "a.yaml"], "`kind`: expected at least 2 classes, got `a` alone"),
                 ([prepared, "-o", "digits.h5"], "digits.h5")):
             with self.subTest(expected):

@@ -33,9 +33,12 @@ class OnnxEvaluation(RunsCase):
         self.assertEqual((done.stdout, done.stderr.count("\n")), ("", 1), done.stderr)
         return done.stderr
 
-    def foreign(self, name, batch="batch", features=(1, 8, 8), outputs=10, kind=TensorProto.FLOAT, squeezed=False, metadata=None):
+    def foreign(self, name, batch="batch", features=(1, 8, 8), outputs=10, kind=TensorProto.FLOAT, squeezed=False, metadata=None,
+                damaged=False):
         """A linear network of another program, and its weights."""
         weights = numpy.random.default_rng(1).normal(size=(int(numpy.prod(features)), outputs)).astype(numpy.float32)
+        if damaged:
+            weights[0] = numpy.nan
         nodes = [helper.make_node("Cast", ["x"], ["numbers"], to=TensorProto.FLOAT), helper.make_node("Flatten", ["numbers"], ["flat"]),
                  helper.make_node("MatMul", ["flat", "weights"], ["y" if not squeezed else "rows"])]
         if squeezed:
@@ -114,6 +117,22 @@ class OnnxEvaluation(RunsCase):
         numpy.savez(self.folder / "raw.npz", x_test=self.images[:50].astype(numpy.uint8), y_test=self.labels[:50])
         self.assertIn("raw.npz: expected a prepared data set (skyline prep), as the model does not say how",
                       self.refused("linear.onnx", "--data", "raw.npz"))
+
+    def test_names_of_classes_alone_do_not_say_how_samples_are_prepared(self):
+        rows = "".join(f"{row % 7},{row % 5},{'ab'[row % 2]}\n" for row in range(40))
+        (self.folder / "rows.csv").write_text("first,second,label\n" + rows)
+        self.skyline("prep", "arrays", "rows.csv", "-o", "rows.h5")
+        self.foreign("named.onnx", features=(2,), outputs=2, metadata={"class_names": '["b", "a"]'})
+        self.foreign("unnamed.onnx", features=(2,), outputs=2)
+        named, unnamed = (float(self.evaluate(name, "--data", "rows.h5").stdout.split()[1]) for name in ("named.onnx", "unnamed.onnx"))
+        self.assertAlmostEqual(named, 1 - unnamed)  # the same outputs, of classes in the other order
+        self.skyline("prep", "arrays", "rows.csv", "-o", "numbers.h5", "--label", "first,second", "--targets", "numbers")
+        self.assertIn("numbers.h5: its targets are numbers, the model's are classes", self.refused("named.onnx", "--data", "numbers.h5"))
+
+    def test_outputs_that_are_no_numbers_are_refused(self):
+        self.foreign("damaged.onnx", damaged=True)
+        self.assertEqual("skyline: damaged.onnx: its output for sample 0 (from 0) is not a number (NaN)\n",
+                         self.refused("damaged.onnx", "--data", self.digits))
 
     def test_options_of_a_run_and_of_a_file_are_told_apart(self):
         self.assertIn("--trial, --front and --weights choose models of a run", self.refused(self.exported, "--trial", 0, "--data", self.digits))

@@ -1,6 +1,8 @@
 """Long recordings become windows, which stay in one part by recording, and new ones become windows of a run."""
 
+import gzip
 import random
+import re
 import unittest
 
 import numpy as np
@@ -76,7 +78,7 @@ class Windows(RecordingsCase):
         self.put("day.csv", "\n".join(rows))
         said = self.made("--test=0", "--step=1")
         self.assertEqual(len(said.array("train/values")), 13 - 5)
-        self.assertIn("check: 5 windows with a missing value left out", said.lines)
+        self.assertIn(f"check: 5 windows with a missing value left out, e.g. of `x` in {self.week}/day.csv", said.lines)
 
     def test_rows_without_a_class_make_windows_that_are_left_out(self):
         self.put("day.csv", csv(["sit"] * 8 + [""] * 8 + ["walk"] * 8))
@@ -101,7 +103,7 @@ class Parts(RecordingsCase):
         rows = [f"{row},{name}" for row, name in zip(text.split(), ["person", *names])]
         self.put("all.csv", "\n".join(rows) + "\n")
         self.refuse(f"{self.week}: one recording alone cannot be divided into parts: name the column of persons, days or recordings by --group, "
-                    "give others, or say --test=0", "--drop=person", "--step=1", "--label-of=last")
+                    "or cut it into files, of which a search needs 3, and 2 with --test=0", "--drop=person", "--step=1", "--label-of=last")
         said = self.made("--group=person", "--step=1", "--label-of=last")
         self.assertEqual([len(said.array(f"{part}/values")) for part in ("train", "test")], [10, 5])
         self.assertEqual(len(np.unique(said.array("train/groups"))), 2)
@@ -131,13 +133,21 @@ class Parts(RecordingsCase):
         self.put("day3.csv", csv(["sit"] * 20).replace("\n0.1000", "\n0.0100"))
         self.refuse("day3.csv:7: `time`: the time goes back: expected rows in its order")
         self.put("day3.csv", csv(["sit"] * 20).replace("0.1000", "noon"))
-        self.refuse("`time`: expected a time, a number or a date such as 2026-11-30 21:13:05 (--time)")
+        self.refuse("day3.csv:7: `time`: expected a time, a number or a date such as 2026-11-30 21:13:05, got `noon` (--time)")
+        self.put("day3.csv", csv(["sit"] * 20).replace("0.1000", ""))
+        self.refuse("day3.csv:7: `time`: expected a time, a number or a date such as 2026-11-30 21:13:05, got nothing (--time)")
         self.put("day3.csv", csv(["sit"] * 20).replace("x,y", "x,w"))
         self.refuse("day3.csv:1: the columns are not those of the other recordings: missing `y`; unknown `w` (--drop leaves columns out)")
         self.put("day3.csv", csv(["sit"] * 20).replace("0.1000,", "0.1000,high"))
         self.refuse("day3.csv:7: `x`: expected a number, got `high")
         self.put("day3.csv", "time,x,y,z\n" + "0.1,1,2,3\n" * 9)
         self.refuse("day3.csv:1: the columns are not those of the other recordings: missing `activity`")
+        self.put("day3.csv", csv(["sit"] * 20))
+        for values, label, expected in ((np.full((20, 3), np.nan), "sit", "12 windows with a missing value left out, e.g. of `x`, `y`, `z` in "
+                                         f"{self.week}/day0.csv"), (None, "", "12 windows without a class left out")):
+            for day in range(4):
+                self.put(f"day{day}.csv", csv([label] * 20, values=values))
+            self.refuse(f"{self.week}: no window of 8 rows: {expected}", "--step=6")
         for day in range(4):
             self.put(f"day{day}.csv", csv(["sit"] * 20))
         self.refuse("`activity`: expected at least 2 classes of windows, got `sit` alone")
@@ -164,6 +174,29 @@ class Parts(RecordingsCase):
             self.put(f"{day}.csv", "timestamp,heart,label\n" + "\n".join(rows) + "\n")
         said = self.read("recordings", self.week, "--length=10s")
         self.assertEqual(said.array("train/values").shape[1:], (1, 1, 10))
+
+    def test_times_may_be_nanoseconds_since_1970(self):
+        self.days()
+        seconds = self.read("recordings", self.week, "--length=0.16s").array("train/values")
+        for day in range(4):
+            rows = (self.week / f"day{day}.csv").read_text().split()
+            times = [1_796_073_600 * 10**9 + day * 86_400 * 10**9 + row * 20_000_000 for row in range(len(rows) - 1)]
+            self.put(f"day{day}.csv", "\n".join([rows[0], *(f"{time},{row.partition(',')[2]}" for time, row in zip(times, rows[1:]))]) + "\n")
+        said = self.read("recordings", self.week, "--length=0.16s", "--time-unit=ns")
+        self.assertTrue(np.array_equal(said.array("train/values"), seconds))
+        self.refused("day1.csv:3: `time`: the time goes back", "recordings", self.put("day1.csv", "time,x,activity\n" + "".join(
+            f"{1_796_073_600 * 10**9 - row},1,sit\n" for row in range(9))), "--length=2", "--time-unit=ns")
+
+    def test_a_table_with_the_length_of_a_window_is_a_recording(self):
+        table = self.write("all.csv", csv(["sit"] * 20 + ["walk"] * 20))
+        for named in (table, self.write("all.csv.gz", gzip.compress(table.read_bytes()))):
+            said = self.read("auto", "--length=0.16s", "--test=0", "--", named)
+            self.assertEqual(said.array("train/values").shape[1:], (3, 1, 8))
+        self.assertEqual(self.read("auto", "--drop=time", "--label=activity", "--", table).array("train/values").shape[1:], (3, 1, 1))
+
+    def test_a_forgotten_kind_is_named_by_what_the_source_has(self):
+        self.days()
+        self.refused(f"prep: the kind of data comes first: skyline prep recordings {self.week}", str(self.week))
 
 
 class Runs(RecordingsCase):
@@ -200,6 +233,11 @@ class Runs(RecordingsCase):
         other = self.write("other.csv", csv(["sit"] * 20, step=0.01))
         said = self.apply("recordings", other, run=run)
         self.assertEqual(said.error, f"{other}: a row each 0.01 s, and those of the run each 0.02 s: bring them to one rate")
+        for old, new, expected in (("x,y", "x,w", "the columns are not those of the run: missing `y`; unknown `w`"),
+                                   ("0.1000", "0.0100", "`time`: the time goes back: expected rows in its order"),
+                                   ("0.1000,", "0.1000,high", "`x`: expected a number, got `high")):
+            said = self.apply("recordings", self.write("changed.csv", csv(["sit"] * 20).replace(old, new)), run=run)
+            self.assertRegex(said.error, f"changed.csv:[17]: {re.escape(expected)}[^()]*$")  # no advice: the run has decided
         said = self.apply("arrays", other, run=run)
         self.assertEqual(said.error, f"{other}: the run's samples are made of recordings, which are needed here, too (--kind recordings)")
         said = self.apply("recordings", other, run={**run, "shape": [3, 1, 9]})

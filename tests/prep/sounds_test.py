@@ -56,6 +56,7 @@ class Folders(SoundsCase):
         said = self.made("--length", 0.1)
         self.assertIn("length: 0.1 s: zeros follow 1 of 8 sounds, and 1 are cut at their ends (--length)", said.lines)
         self.assertEqual(said.array("train/values").shape[1:], (1, 40, 4))
+        self.assertEqual(self.made("--length", "0.1s").preparation(), said.preparation())  # as --length of recordings is written
         said = self.made("--length", "auto")
         self.assertIn("length: 0.3 s, which leaves 95 of 100 sounds whole where that is at most 10 s; another one: --length", said.lines)
         self.put("low/9.wav", wav(tone(500, 0.1, 16000), 16000))

@@ -85,6 +85,8 @@ class Costs(PackageCase):
                             (counts.load, r"costs: load\(layers=1, width=2\): TypeError: ")):
             with self.subTest(said), self.assertRaisesRegex(skyline.Error, said):
                 self.search(costs)
+        with self.assertRaisesRegex(skyline.Error, "^train: has no metric to return: each objective is a cost that is known before a trial"):
+            skyline.search(MODELS, counts.train, costs=counts.size, maximize="size", folder=self.name(), quiet=True)
 
 
 if __name__ == "__main__":

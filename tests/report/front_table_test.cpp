@@ -71,6 +71,13 @@ TEST(FrontTable, ShowsTheTestMetricOfARefitBesideThatOfTheComparison) {
   EXPECT_THAT(front_table(run.inputs()),
               ::testing::ContainsRegex("test_accuracy  test_accuracy  final front\n.* refit *\n"));
   EXPECT_THAT(front_table(run.inputs()), ::testing::ContainsRegex("\n +1 .*  0\\.9876  yes\n"));
+  run.metrics[3] = {.name = "int8_test_accuracy",
+                    .when = trial::Metric::When::kFullTraining,
+                    .of = trial::Metric::Of::kTest};
+  run.committed.back().outcome = trial::Measurements{{std::nan(""), 4.5, 0.9876, 0.9765}};
+  EXPECT_THAT(front_table(run.inputs()),
+              ::testing::ContainsRegex("  int8_test_accuracy  int8_test_accuracy  final front\n"));
+  EXPECT_THAT(front_table(run.inputs()), ::testing::ContainsRegex("\n +1 .*  0\\.9765  yes\n"));
   EXPECT_THAT(
       front_footnotes(run.inputs()),
       ::testing::HasSubstr("Refit: all of the final front were trained once more, on training and validation "

@@ -11,7 +11,7 @@ import pathlib
 import sys
 from collections.abc import Sequence
 
-from .command_line import CommandLine, asks_for_help, kind_lines
+from .command_line import CommandLine, asks_for_help, cut_words, kind_lines
 from .errors import PrepError
 from .kinds import kind_of_run, source_kind
 from .report import Report
@@ -44,7 +44,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(told: argparse.Namespace, report: Report) -> int:
     kind = told.kind
     if kind == "auto":
-        kind = _kind_of_run(told.words) or source_kind([pathlib.Path(word) for word in told.words[told.words.index("--") + 1:]])
+        options, sources = cut_words(told.words)
+        kind = _kind_of_run(options) or source_kind([pathlib.Path(word) for word in sources],
+                                                    {word.partition("=")[0].lstrip("-") for word in options})
     needs_none = told.action in ("kinds", "import") or asks_for_help(told.words)
     missing = missing_python() or ([] if needs_none else missing_for_onnx() if told.action == "infer" else missing_packages(kind))
     if missing:

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from typing import NoReturn
 
 from .errors import PrepError
-from .kinds import Job, Kind, RunData, find_kind, kind_names, kind_of_run
+from .kinds import Job, Kind, RunData, find_kind, kind_names, kind_of_run, source_kind
 from .option_table import OPTIONS, forms_of, respelled
 from .options import add_option, whole
 from .report import Report
@@ -50,7 +50,7 @@ class CommandLine:
     def __init__(self, told: argparse.Namespace, name: str, report: Report) -> None:
         self._name, self._applies, self._by_with, self._report = name, told.action == "apply", told.by_with, report
         self._kind = self._find(name)
-        self._words, self._behind = _cut(told.words)
+        self._words, self._behind = cut_words(told.words)
         self._parser = _Parser(prog=f"skyline prep {name}", description=self._kind.meaning, allow_abbrev=False, add_help=False,
                                usage=f"skyline prep {name} {self._kind.sources} -o FILE [OPTIONS]")
         self._kind.add_options(self._parser)
@@ -73,7 +73,7 @@ class CommandLine:
         if not name:
             raise PrepError(f"prep: a kind of data is needed, {suggestion(name, kind_names())}")
         if name not in kind_names() and not self._applies and os.path.exists(name):
-            kind = "images" if os.path.isdir(name) else "arrays"
+            kind = source_kind([pathlib.Path(name)])
             raise PrepError(f"prep: the kind of data comes first: skyline prep {kind} {name}")
         if name not in kind_names():
             raise PrepError(f"{'--kind' if self._applies else 'prep'}: unknown kind of data `{name}`, {suggestion(name, kind_names())}")
@@ -157,10 +157,10 @@ class CommandLine:
 
 
 def asks_for_help(words: Sequence[str]) -> bool:
-    return bool({"-h", "--help"} & {*_cut(words)[0]})
+    return bool({"-h", "--help"} & {*cut_words(words)[0]})
 
 
-def _cut(words: Sequence[str]) -> tuple[list[str], list[str]]:
+def cut_words(words: Sequence[str]) -> tuple[list[str], list[str]]:
     """Cuts words at `--`: those behind it are no options."""
     place = words.index("--") if "--" in words else len(words)
     return list(words[:place]), list(words[place + 1:])

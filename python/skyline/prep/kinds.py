@@ -11,7 +11,7 @@ import json
 import os
 import pathlib
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -133,9 +133,9 @@ def find_kind(name: str) -> Kind:
     raise PrepError(f"unknown kind of data `{name}`, expected one of {', '.join(kind_names())}")
 
 
-def source_kind(sources: Sequence[pathlib.Path]) -> str:
+def source_kind(sources: Sequence[pathlib.Path], options: Collection[str] = ()) -> str:
     """Returns the kind of a source that nobody has named: images, sounds or recordings of a folder, the first two of a file that is one, else
-    arrays."""
+    arrays. A table is a recording where the names of the options have the length of a window."""
     from .image_kinds import IMAGE
     from .sound_kinds import SOUND
 
@@ -144,7 +144,13 @@ def source_kind(sources: Sequence[pathlib.Path]) -> str:
         return _kind_of_folder(first, {"images": IMAGE.has_ending, "sounds": SOUND.has_ending})
     if not first.is_file():  # refused there; a read would wait for a pipe's writer
         return "arrays"
+    if "length" in options and _is_table(first.name):
+        return "recordings"
     return "images" if IMAGE.is_one(first) else "sounds" if SOUND.is_one(first) else "arrays"
+
+
+def _is_table(name: str) -> bool:
+    return pathlib.PurePath(name.removesuffix(".gz")).suffix.lower() in TABLE_ENDINGS
 
 
 def _kind_of_folder(folder: pathlib.Path, media: Mapping[str, Callable[[str], bool]]) -> str:
@@ -153,7 +159,7 @@ def _kind_of_folder(folder: pathlib.Path, media: Mapping[str, Callable[[str], bo
     names = (name for _, _, names in os.walk(folder) for name in names)
     for name in itertools.islice(names, _MOST_LOOKED_AT):
         counts.update(kind for kind, has_ending in media.items() if has_ending(name))
-        counts["tables"] += pathlib.PurePath(name.removesuffix(".gz")).suffix.lower() in TABLE_ENDINGS
+        counts["tables"] += _is_table(name)
     if counts["tables"] and counts["images"] == counts["sounds"] == 0:
         return "recordings"
     return "sounds" if counts["sounds"] > counts["images"] else "images"

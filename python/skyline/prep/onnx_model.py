@@ -73,7 +73,11 @@ class OnnxModel:
                 count = len(values)
                 if is_fixed and count < batch:
                     values = np.concatenate([values, np.zeros([batch - count, values.shape[1]], np.float32)])
-                stream.write(self._outputs(values, each)[:count].tobytes())
+                outputs = self._outputs(values, each)[:count]
+                if np.isnan(outputs).any():
+                    sample = begin + int(np.argmax(np.isnan(outputs).any(1)))
+                    raise PrepError(f"{self._file}: its output for sample {sample} (from 0) is not a number (NaN)")
+                stream.write(outputs.tobytes())
                 progress.advance(count)
 
     def _outputs(self, values: np.ndarray, each: int) -> np.ndarray:

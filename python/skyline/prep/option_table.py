@@ -88,7 +88,7 @@ def _missing_in(given: str) -> str | None:
 def _length_in(given: str) -> float | str | None:
     if given == "auto":
         return given
-    seconds = number_in(given)
+    seconds = number_in(given.removesuffix("s"))
     return seconds if seconds is not None and 0 < seconds <= MOST_SECONDS else None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import re
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
@@ -17,6 +18,7 @@ from .wording import in_quotes, number_text, printable, quoted_list
 _SECONDS_OF_DAY = 86400.0
 _GAP_STEPS = 3.0  # a longer time between two rows is a gap
 _VALUE_BYTES = 4
+_LARGE_WHOLE = re.compile(r"\d{1,19}", re.ASCII)
 
 
 @dataclass
@@ -39,20 +41,20 @@ def open_recording(path: pathlib.Path) -> Table:
     return table
 
 
-def read_recording(table: Table, part: int, known: WindowPreparation, needed: Collection[str]) -> Recording:
+def read_recording(table: Table, part: int, known: WindowPreparation, needed: Collection[str], of_run: bool = False) -> Recording:
     """Reads the columns that are known; beside the channels those that are `needed` must be there, of class, group and time. Raises PrepError
-    for other columns, and for cells that are no numbers."""
-    _check_names(table, known, {*known.columns, *needed} - {""})
+    for other columns, and for cells that are no numbers; it advises options unless a run has decided what the columns are for."""
+    _check_names(table, known, {*known.columns, *needed} - {""}, of_run)
     need = len(table) * len(known.columns) * _VALUE_BYTES
     if need > available_bytes():
         raise PrepError(f"{table.path}: needs {need / 2**30:.3g} GiB of memory, and there are fewer")
     values = np.empty((len(table), len(known.columns)), np.float32)
     for place, name in enumerate(known.columns):
-        values[:, place] = _numbers(table, table.names.index(name))
+        values[:, place] = _numbers(table, table.names.index(name), of_run)
     made = Recording(table.path, part, values)
     changes = _changes(table, known)
     if known.time and known.time in table.names:
-        changes |= _gaps(table, known, made, changes)
+        changes |= _gaps(table, known, made, changes, of_run)
     made.ends = np.flatnonzero(np.concatenate([[True], changes, [True]]))
     if known.group and known.group in table.names:
         words = table.categories(table.names.index(known.group))
@@ -64,22 +66,27 @@ def read_recording(table: Table, part: int, known: WindowPreparation, needed: Co
     return made
 
 
-def _numbers(table: Table, column: int) -> np.ndarray:
+def _advice(text: str, of_run: bool) -> str:
+    return "" if of_run else f" ({text})"
+
+
+def _numbers(table: Table, column: int, of_run: bool) -> np.ndarray:
     numbers = table.numbers(column)
     wrong = numbers.are_words | (np.abs(numbers.values) > FLOAT_MAX)
     if wrong.any():
         row = int(np.argmax(wrong))
         raise PrepError(f"{table.location(row)}: {table.label(column)}: expected a number, got "
-                        f"{in_quotes(printable(str(table.words(column).iloc[row])))} (--drop leaves columns out)")
+                        f"{in_quotes(printable(str(table.words(column).iloc[row])))}{_advice('--drop leaves columns out', of_run)}")
     return numbers.values
 
 
-def _check_names(table: Table, known: WindowPreparation, needed: set[str]) -> None:
+def _check_names(table: Table, known: WindowPreparation, needed: set[str], of_run: bool) -> None:
     missing, unknown = sorted(needed - {*table.names}), [name for name in table.names if name not in known.known_names]
     problems = [f"missing {quoted_list(missing)}"] if missing else []
-    problems += [f"unknown {quoted_list(unknown)} (--drop leaves columns out)"] if unknown else []
+    problems += [f"unknown {quoted_list(unknown)}{_advice('--drop leaves columns out', of_run)}"] if unknown else []
     if problems:
-        raise PrepError(f"{table.names_location()}: the columns are not those of the other recordings: {'; '.join(problems)}")
+        others = "the run" if of_run else "the other recordings"
+        raise PrepError(f"{table.names_location()}: the columns are not those of {others}: {'; '.join(problems)}")
 
 
 def _changes(table: Table, known: WindowPreparation) -> np.ndarray:
@@ -95,15 +102,15 @@ def _changes(table: Table, known: WindowPreparation) -> np.ndarray:
     return codes[1:] != codes[:-1]
 
 
-def _gaps(table: Table, known: WindowPreparation, made: Recording, changes: np.ndarray) -> np.ndarray:
+def _gaps(table: Table, known: WindowPreparation, made: Recording, changes: np.ndarray, of_run: bool) -> np.ndarray:
     """Returns for each row but the first whether there is a gap before it, and finds the usual time between rows."""
-    seconds = seconds_of(table, table.names.index(known.time), known.time_unit)
+    seconds = _seconds(table, table.names.index(known.time), known.time_unit, of_run)
     times = np.diff(seconds)
     back = (times < 0) & ~changes
     if back.any():
         row = int(np.argmax(back)) + 1
-        raise PrepError(f"{table.location(row)}: {in_quotes(known.time)}: the time goes back: expected rows in its order (--group names the "
-                        "column of several recordings)")
+        raise PrepError(f"{table.location(row)}: {in_quotes(known.time)}: the time goes back: expected rows in its order"
+                        + _advice("--group names the column of several recordings", of_run))
     own = times[~changes]
     made.step_s = float(f"{np.median(own):.6g}") if len(own) else 0.0
     gaps = (times > _GAP_STEPS * made.step_s) & ~changes if made.step_s > 0 else np.zeros(len(times), bool)
@@ -111,17 +118,22 @@ def _gaps(table: Table, known: WindowPreparation, made: Recording, changes: np.n
     return gaps
 
 
-def seconds_of(table: Table, column: int, unit: str) -> np.ndarray:
-    """Returns the time of each row in seconds, from numbers in a unit, or from dates."""
+def _seconds(table: Table, column: int, unit: str, of_run: bool) -> np.ndarray:
+    """Returns the time of each row in seconds from any moment on, from numbers in a unit, or from dates."""
     numbers = table.numbers(column) if not table.has_typed_dates(column) else None
-    if numbers is not None and not numbers.are_words.any():
-        wrong, seconds = numbers.missing, numbers.values * SECONDS_OF_UNITS[unit]
-    else:
-        days = table.days(column, "ymd")
-        wrong, seconds = np.isnan(days.values), days.values * _SECONDS_OF_DAY
+    if numbers is not None and numbers.are_words.any() and all(map(_LARGE_WHOLE.fullmatch, table.words(column))):
+        counts = [int(word) for word in table.words(column)]  # nanoseconds since 1970, which are no floats
+        return np.array([count - counts[0] for count in counts], float) * SECONDS_OF_UNITS[unit]
+    readings = [] if numbers is None else [(numbers.missing | numbers.are_words, numbers.values * SECONDS_OF_UNITS[unit])]
+    if not readings or readings[0][0].any():
+        days = table.days(column, "ymd").values
+        readings.append((np.isnan(days), days * _SECONDS_OF_DAY))
+    wrong, seconds = min(readings, key=lambda reading: int(reading[0].sum()))  # a single wrong cell does not make all others wrong
     if wrong.any():
-        raise PrepError(f"{table.location(int(np.argmax(wrong)))}: {table.label(column)}: expected a time, a number or a date such as "
-                        "2026-11-30 21:13:05 (--time)")
+        row = int(np.argmax(wrong))
+        got = printable(str(table.words(column).iloc[row]))
+        raise PrepError(f"{table.location(row)}: {table.label(column)}: expected a time, a number or a date such as 2026-11-30 21:13:05, got "
+                        f"{in_quotes(got) if got else 'nothing'}{_advice('--time', of_run)}")
     return seconds
 
 

@@ -18,7 +18,7 @@ from .table_columns import columns_in, one_column
 from .table_dialect import is_nameless
 from .table_files import Table
 from .window_preparation import WindowPreparation
-from .window_samples import append_windows, rows_of, tell_left_out
+from .window_samples import append_windows, left_out, rows_of
 from .windows import Windows, cut
 from .wording import in_quotes, number_text, quoted_list
 
@@ -48,6 +48,8 @@ class _Import:
         files = RecordingFiles(self._job)
         recordings, made = self._read(files)
         windows = [cut(each, made.length, made.step, made.label_of) for each in recordings]
+        if not any(len(each.begins) for each in windows):
+            raise PrepError(f"{self._place}: no window of {made.length} rows: {'; '.join(left_out(windows, made.columns))}")
         names = sorted_names({name for each in windows for name in (each.recording.names[label] for label in np.unique(each.labels))})
         if len(names) < 2:
             raise PrepError(f"{self._place}: {in_quotes(made.label)}: expected at least 2 classes of windows, got "
@@ -147,7 +149,7 @@ class _Import:
                 groups.add(part, names, numbers, f"{self._place}: the {PARTS[part]} set")
         if shares.test + shares.validation > 0 and len(groups.names) < 2:
             raise PrepError(f"{self._place}: one recording alone cannot be divided into parts: name the column of persons, days or recordings "
-                            "by --group, give others, or say --test=0")
+                            "by --group, or cut it into files, of which a search needs 3, and 2 with --test=0")
         of_training = [labels[place] for place in of_parts[TRAIN]]
         drawn = draw(np.concatenate([np.empty(0, int), *of_training]), True, shares, groups, lambda: np.empty(0, int), self._place)
         bounds = np.cumsum([len(own) for own in of_training])[:-1]
@@ -159,10 +161,7 @@ class _Import:
         note, total = self._writer.note, sum(len(each.begins) for each in windows)
         of_time = f" ({number_text(round(made.length * made.step_s, 4))} s)" if made.step_s > 0 else ""
         note(f"{counted(total, 'window')} of {made.length} rows{of_time}, one each {counted(made.step, 'row')} (--length, --step)")
-        tell_left_out(self._job, windows)
-        unlabelled = sum(each.num_unlabelled for each in windows)
-        if unlabelled:
-            note(f"check: {counted(unlabelled, 'window')} without a class left out")
+        self._writer.notes += [f"check: {line}" for line in left_out(windows, made.columns)]
 
 
 def _group_numbers(windows: Sequence[Windows]) -> tuple[np.ndarray, list[str]]:

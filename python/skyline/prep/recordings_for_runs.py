@@ -13,7 +13,7 @@ from .kinds import Job, Rows
 from .recording_files import read_recording, refuse_other_rate
 from .recording_sources import RecordingFiles
 from .window_preparation import WindowPreparation
-from .window_samples import append_windows, rows_of, tell_left_out
+from .window_samples import append_windows, left_out, rows_of
 from .windows import Windows, cut
 from .wording import in_quotes, printable, quoted_list
 
@@ -43,7 +43,7 @@ class _Application:
         assert run is not None
         cuts, all_labels = [], []
         for table, part in RecordingFiles(job).opened(job):
-            recording = read_recording(table, part, known, {known.label} if job.has_targets else ())
+            recording = read_recording(table, part, known, {known.label} if job.has_targets else (), of_run=True)
             refuse_other_rate(recording, known.step_s, "those of the run")
             windows = cut(recording, known.length, known.step, known.label_of if job.has_targets else "")
             unknown = sorted({*recording.names} - {*run.class_names}) if job.has_targets else []
@@ -53,7 +53,7 @@ class _Application:
             cuts.append(windows)
             all_labels.append(numbers[windows.labels] if len(numbers) else windows.labels)
             _add_rows(rows, windows, len(recording.values))
-        tell_left_out(job, cuts)
+        job.writer.notes += [f"check: {line}" for line in left_out(cuts, known.columns)]
         counts = [sum(len(each.begins) for each in cuts if each.recording.part == part) for part in range(len(PARTS))]
         job.writer.describe(Facts(known.shape, run.class_names, "classes", str(job.sources[0]), is_pixels=False, value_scale=1.0,
                                   preparation=run.preparation), counts)

@@ -10,7 +10,7 @@ from .errors import PrepError, counted
 from .kinds import Job
 from .window_preparation import WindowPreparation
 from .windows import Windows
-from .wording import number_text
+from .wording import number_text, quoted_list
 
 _MOST_VALUES = 1 << 22  # values of windows that are copied at a time
 
@@ -36,9 +36,17 @@ def append_windows(job: Job, part: int, windows: Windows, chosen: np.ndarray, la
         job.writer.append(part, windows.values(chosen[some]), labels[some])
 
 
-def tell_left_out(job: Job, windows: Sequence[Windows]) -> None:
+def left_out(windows: Sequence[Windows], columns: Sequence[str]) -> list[str]:
+    """Returns a line for each reason for which rows are in no window."""
     missing, gaps = sum(each.num_missing for each in windows), sum(each.recording.gaps for each in windows)
+    unlabelled = sum(each.num_unlabelled for each in windows)
+    lines = []
     if missing:
-        job.writer.note(f"check: {counted(missing, 'window')} with a missing value left out")
+        first = next(each.recording for each in windows if each.num_missing)
+        lacking = [columns[place] for place in np.flatnonzero(np.isnan(first.values).any(0))]
+        lines.append(f"{counted(missing, 'window')} with a missing value left out, e.g. of {quoted_list(lacking)} in {first.path}")
     if gaps:
-        job.writer.note(f"check: {counted(gaps, 'gap')} in the time, which windows do not cross")
+        lines.append(f"{counted(gaps, 'gap')} in the time, which windows do not cross")
+    if unlabelled:
+        lines.append(f"{counted(unlabelled, 'window')} without a class left out")
+    return lines

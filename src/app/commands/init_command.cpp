@@ -176,7 +176,8 @@ void check_split(const InitArguments& arguments, const store::Dataset& dataset) 
   try {
     store::split_dataset(dataset, held_out_share(dataset), std::nullopt, 0);
   } catch (const UserError& error) {
-    throw UserError(arguments.source.string() + ": " + error.what());
+    throw UserError(arguments.source.string() + ": " + error.what() +
+                    " (a share of the training samples is held out, to score trials)");
   }
 }
 

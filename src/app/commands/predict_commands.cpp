@@ -176,7 +176,7 @@ int evaluate_onnx(const PredictArguments& arguments) {
   if (!arguments.choice.trials.empty() || arguments.choice.front || arguments.choice.weights) {
     throw UserError(label + ": --trial, --front and --weights choose models of a run, and this is one model");
   }
-  if (arguments.int8) throw UserError("--int8: of models of a run; " + label + " is used as it is");
+  if (arguments.int8) throw UserError("--int8 is for models of a run; " + label + " is used as it is");
   log::start({.file = "", .prefix = "", .terminal_level = log::Level::kWarning});
   if (arguments.data.sources.empty()) throw UserError("expected --data with the samples");
   const OnnxModel model = OnnxModel::open(arguments.choice.run);

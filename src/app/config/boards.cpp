@@ -7,6 +7,8 @@
 #include "core/text/wording.hpp"
 
 #include <algorithm>
+#include <cctype>
+#include <cstddef>
 
 namespace skyline::app {
 namespace {
@@ -38,6 +40,27 @@ DeviceRoom room_of(const Board& board) {
               " for the rest of the program; for other numbers: --board " + board_size_text(room.ram_bytes) +
               "," + board_size_text(room.flash_bytes);
   return room;
+}
+
+std::string letters_and_digits(std::string_view text) {
+  std::string kept = lower_case(text);
+  std::erase_if(kept, [](unsigned char letter) { return std::isalnum(letter) == 0; });
+  return kept;
+}
+
+/// Returns the boards whose product a text names, e.g. `Nano 33 BLE`, else those with names like it.
+std::string suggested_board(const std::string& text) {
+  constexpr std::size_t kFewestLetters = 4;
+  const std::string wanted = letters_and_digits(text);
+  std::vector<std::string> names;
+  std::vector<std::string> having;
+  for (const Board& board : boards()) {
+    const std::string product(board.meaning.substr(board.meaning.find(": ") + 2));
+    names.emplace_back(board.name);
+    if (wanted.size() >= kFewestLetters && letters_and_digits(product).find(wanted) != std::string::npos)
+      having.push_back("`" + names.back() + "` for " + product);
+  }
+  return having.empty() ? suggestion(text, names) : joined(having);
 }
 
 }  // namespace
@@ -86,11 +109,10 @@ DeviceRoom device_room(const std::string& text) {
     (void)read_size(option, text, "RAM");
     throw UserError(option + ": expected RAM and flash, e.g. " + text + ",1Mi");
   }
-  std::vector<std::string> names;
-  for (const Board& board : boards()) names.emplace_back(board.name);
   throw UserError(option +
-                  ": expected RAM,FLASH that are free for the network, e.g. 256Ki,1Mi, or a board: " +
-                  suggestion(text, names));
+                  ": expected RAM,FLASH that are free for the network, e.g. 256Ki,1Mi, or a board "
+                  "of `skyline init --list`: " +
+                  suggested_board(text));
 }
 
 }  // namespace skyline::app

@@ -268,6 +268,7 @@ std::vector<float> rescaled(const std::string& label, std::span<const float> num
 /// Returns needs with the facts of a data set in place of those that nobody has stated.
 SampleNeeds completed(SampleNeeds needs, const store::Dataset& dataset) {
   DataOptions& data = needs.data;
+  if (!data.value_scale && data.preparation.empty()) data.preparation = dataset.preparation();
   if (!data.value_scale) data.value_scale = dataset.value_scale();
   if (!data.class_names.empty()) return needs;
   data.targets = dataset.train().target_kind();
@@ -296,9 +297,11 @@ std::shared_ptr<const store::Dataset> open_source(const SampleNeeds& needs, cons
 void take_targets(const std::string& label, const SampleNeeds& needs, const store::Dataset& file,
                   const SampleView& samples, const Preparations& how, LikeTheRuns& dataset) {
   const DataOptions& run = needs.data;
-  if (samples.target_kind() != run.targets.value_or(TargetKind::kClasses)) {
+  // Names of outputs without a kind are those of classes.
+  const TargetKind wanted = run.targets.value_or(TargetKind::kClasses);
+  if (samples.target_kind() != wanted) {
     throw UserError(label + ": its targets are " + std::string(to_text(samples.target_kind())) + ", " +
-                    needs.owner + "'s are " + std::string(to_text(*run.targets)));
+                    needs.owner + "'s are " + std::string(to_text(wanted)));
   }
   if (samples.target_kind() == TargetKind::kClasses) {
     dataset.set_targets(renumbered(label, file, samples, needs));

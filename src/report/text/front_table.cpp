@@ -110,18 +110,7 @@ class FrontTable {
     for (const auto& objective : state().final_objectives().objectives()) add_metric(objective.metric);
     for (const std::string& metric : constraint_only_metrics(state().final_objectives())) add_metric(metric);
     if (final_budget_.empty()) return;
-    const trial::Metric* test = test_metric(state().objectives(), inputs.metrics);
-    if (test != nullptr && !has(test->name)) add_final(test->name);
-    const bool has_refits = std::ranges::any_of(rows_, [](const Row& row) { return row.refit != nullptr; });
-    if (test != nullptr && has_refits) {
-      add(test->name, "refit",
-          [this, metric = test->name](const Row& row) { return value_cell(inputs_, row.refit, metric); });
-    }
-    for (const trial::Metric& metric : inputs.metrics) {
-      if (metric.of != trial::Metric::Of::kTest || has(metric.name)) continue;
-      add_final(metric.name);
-      columns_.back().rank = kRankOfFurther;
-    }
+    add_tests();
     add("final front", "", [this](const Row& row) { return final_cell(state(), row); });
     columns_.back().align = TextTable::Align::kLeft;
   }
@@ -171,6 +160,24 @@ class FrontTable {
   void add_final(const std::string& metric) {
     add(metric, final_budget_,
         [this, metric](const Row& row) { return mean_cell(row.trained, row.repeats, metric); });
+  }
+  /// Adds the metrics of the test set: of the full trainings, and of the refits, whose weights are the
+  /// models.
+  void add_tests() {
+    const trial::Metric* test = test_metric(state().objectives(), inputs_.metrics);
+    if (test != nullptr && !has(test->name)) add_final(test->name);
+    if (test != nullptr) add_refit(test->name, 0);
+    for (const trial::Metric& metric : inputs_.metrics) {
+      if (metric.of != trial::Metric::Of::kTest || has(metric.name)) continue;
+      add_final(metric.name);
+      columns_.back().rank = kRankOfFurther;
+      add_refit(metric.name, kRankOfFurther);
+    }
+  }
+  void add_refit(const std::string& metric, int rank) {
+    if (std::ranges::none_of(rows_, [](const Row& row) { return row.refit != nullptr; })) return;
+    add(metric, "refit", [this, metric](const Row& row) { return value_cell(inputs_, row.refit, metric); });
+    columns_.back().rank = rank;
   }
   /// Adds a column for each phase that has the metric; the costs of a network need no budget.
   void add_metric(const std::string& metric) {
