@@ -31,7 +31,7 @@ class CostEstimate {
   struct Cost {
     explicit Cost(const PointSpace& space) : process(space), forecast(process, kMostForecast) {}
 
-    static constexpr std::size_t kMostForecast = CandidateSet::kMostNumbers;  // bytes
+    static constexpr std::size_t kMostForecast = 12 * CandidateSet::kMostNumbers;  // bytes, as TrialModel
     GaussianProcess process;
     Forecast forecast;
     Eigen::Index chosen_by = 0;  // number of values by which scale and hyper-parameters were chosen
