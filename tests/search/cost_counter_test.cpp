@@ -1,3 +1,4 @@
+#include "search/model/cost_estimate.hpp"
 #include "search/search_run.hpp"
 
 #include <atomic>
@@ -17,10 +18,11 @@ using skyline::testing::config_from_yaml;
 constexpr double kMostSize = 4000;
 
 /// 12 x 30 models, a half of which are within the bound.
-space::SearchSpace models() {
-  return space::SearchSpace::parse(
+const space::SearchSpace& models() {
+  static const space::SearchSpace space = space::SearchSpace::parse(
       config_from_yaml("parameters: {layers: {range: [1, 12]}, width: {range: [2, 31]}}", "a.yaml", "space"),
       {}, {}, {{"size", ConfigNode()}});
+  return space;
 }
 
 double number_of(const space::Architecture& architecture, std::size_t parameter) {
@@ -131,6 +133,46 @@ TEST(CountedCosts, AreUnknownWithoutACounterAndBreakNothing) {
   const space::Architecture architecture = models().build({{11, 29}});
   EXPECT_EQ(architecture.given("size"), std::nullopt);
   EXPECT_TRUE(objectives_of("[size: [0, 1]]").feasible(architecture));
+}
+
+/// Architectures whose costs are known, one of `step` of all.
+std::vector<CandidatePointer> counted_ones(const Embedding& embedding, std::int64_t step) {
+  std::vector<CandidatePointer> counted;
+  for (std::int64_t number = 0; number < models().genotype_count(); number += step) {
+    space::Architecture architecture = models().build(models().genotype_at(number));
+    architecture.counted = {size_of(architecture)};
+    counted.push_back(make_candidate(embedding, architecture, {}));
+  }
+  return counted;
+}
+
+double estimated_size(CostEstimate& estimate, const CandidatePointer& candidate) {
+  return estimate.estimated({candidate}).front()->architecture->counted.front();
+}
+
+TEST(CostEstimate, ComesNearTheCostsOfOtherArchitectures) {
+  const Embedding embedding(models(), {});
+  CostEstimate estimate(embedding, 1);
+  for (const CandidatePointer& one : counted_ones(embedding, 6)) estimate.add(one);
+  for (const CandidatePointer& other : counted_ones(embedding, 7)) {
+    const double size = size_of(*other->architecture);
+    EXPECT_NEAR(estimated_size(estimate, other) / size, 1, 0.5) << size;
+  }
+}
+
+/// A run that is resumed adds all at once.
+TEST(CostEstimate, IsTheSameWhenAskedAfterEachOrAfterAll) {
+  const Embedding embedding(models(), {});
+  const std::vector<CandidatePointer> counted = counted_ones(embedding, 4);
+  CostEstimate after_each(embedding, 1);
+  for (std::size_t size = 1; size <= counted.size(); ++size) {
+    after_each.add(counted[size - 1]);
+    const double estimated = estimated_size(after_each, counted.back());
+    if (size % 7 != 0) continue;
+    CostEstimate after_all(embedding, 1);
+    for (std::size_t i = 0; i < size; ++i) after_all.add(counted[i]);
+    EXPECT_EQ(estimated, estimated_size(after_all, counted.back())) << size;
+  }
 }
 
 }  // namespace

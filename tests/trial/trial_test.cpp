@@ -157,7 +157,7 @@ TEST(TrialTexts, OfOtherWordsAreRefusedWithASuggestion) {
   EXPECT_EQ(user_error_of([] { parse_phase("serach"); }), "unknown phase `serach`, did you mean `search`?");
   EXPECT_EQ(user_error_of([] { parse_failure_kind("xyz"); }),
             "unknown kind of failure `xyz`, known here: diverged, out_of_memory, exception, stopped, "
-            "program, outside, storage, filled_storage");
+            "program, storage, filled_storage");
 }
 
 TEST(Origin, IsAnyShortWordOfSmallLettersAndFigures) {

@@ -1,6 +1,5 @@
 #include "search/model/cost_estimate.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -25,24 +24,27 @@ void CostEstimate::fit() {
   }
 }
 
-/// Most costs are products of parameters, so logarithms are learned where all values are above 0.
+/// Most costs are products of parameters, so logarithms are learned where all values are above 0. Scale and
+/// hyper-parameters follow from the same values, whichever were known when they were chosen: a resumed run
+/// fits once where the run before it fitted after each trial.
 void CostEstimate::fit(Cost& cost, std::size_t number) {
   Eigen::ArrayXd values(std::ssize(known_));
   for (Eigen::Index i = 0; i < values.size(); ++i)
     values[i] = known_[static_cast<std::size_t>(i)]->architecture->counted[number];
-  cost.is_log = values.minCoeff() > 0;
-  if (cost.is_log) values = values.log();
-  cost.offset = values.mean();
-  const double deviation = std::sqrt((values - cost.offset).square().mean());
-  cost.scale = deviation > 0 ? deviation : 1;
-  const Eigen::VectorXd targets = ((values - cost.offset) / cost.scale).matrix();
+  const bool is_log = values.minCoeff() > 0;
+  if (is_log) values = values.log();
   const auto first = static_cast<std::size_t>(cost.process.size());
   cost.process.add(points_of(std::span(known_).subspan(first), embedding_.point_space()));
-  const Eigen::Index choice = GaussianProcess::choice_size(targets.size());
-  if (std::exchange(cost.chosen_by, choice) != choice) cost.process.choose_hyper(targets.head(choice));
-  cost.process.fit(targets);
-  cost.least = targets.minCoeff() - 1;
-  cost.most = targets.maxCoeff() + 1;
+  const Eigen::Index choice = GaussianProcess::choice_size(values.size());
+  if (cost.chosen_by != choice || cost.is_log != is_log) {
+    cost.chosen_by = choice;
+    cost.is_log = is_log;
+    cost.offset = values.head(choice).mean();
+    const double deviation = std::sqrt((values.head(choice) - cost.offset).square().mean());
+    cost.scale = deviation > 0 ? deviation : 1;
+    cost.process.choose_hyper(((values.head(choice) - cost.offset) / cost.scale).matrix());
+  }
+  cost.process.fit(((values - cost.offset) / cost.scale).matrix());
 }
 
 std::vector<CandidatePointer> CostEstimate::estimated(const std::vector<CandidatePointer>& candidates) {
@@ -55,8 +57,7 @@ std::vector<CandidatePointer> CostEstimate::estimated(const std::vector<Candidat
     Cost& cost = costs_[number];
     const Prediction prediction = cost.forecast.predict(points, keys);
     for (std::size_t i = 0; i < candidates.size(); ++i) {
-      const double target = std::clamp(prediction.mean[static_cast<Eigen::Index>(i)], cost.least, cost.most);
-      const double value = cost.offset + cost.scale * target;
+      const double value = cost.offset + cost.scale * prediction.mean[static_cast<Eigen::Index>(i)];
       values[i][number] = cost.is_log ? std::exp(value) : value;
     }
   }

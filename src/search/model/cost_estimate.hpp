@@ -31,15 +31,13 @@ class CostEstimate {
   struct Cost {
     explicit Cost(const PointSpace& space) : process(space), forecast(process, kMostForecast) {}
 
-    static constexpr std::size_t kMostForecast = CandidateSet::kMostNumbers;  // bytes
+    static constexpr std::size_t kMostForecast = 12 * CandidateSet::kMostNumbers;  // bytes, as TrialModel
     GaussianProcess process;
     Forecast forecast;
-    Eigen::Index chosen_by = 0;  // number of values by which the hyper-parameters were chosen
+    Eigen::Index chosen_by = 0;  // number of values by which scale and hyper-parameters were chosen
     bool is_log = false;         // whether the process has logarithms
     double offset = 0;           // a value, or its logarithm, is offset + scale * target
     double scale = 1;
-    double least = 0;  // ends of the targets that are believed: a deviation beyond the known ones
-    double most = 0;
   };
 
   void fit();
