@@ -149,6 +149,29 @@ TEST(Int8Files, AnOutputInFloatIsComputedByAFloatLayer) {
   EXPECT_THAT(sources.example, HasSubstr("result->data.f[i]"));
 }
 
+TEST(Int8Files, AnInputThatIsTheOutputInFloatIsDequantized) {
+  GraphBuilder graph({2, 1, 2});
+  graph.add("flatten", {});
+  const space::Network& network = graph.build();
+  space::Int8Network int8 = numbered(network);
+  int8.grids.back().reset();
+  const TfliteModel model = tflite_model(network, int8);
+  EXPECT_EQ(model.graph.tensor(model.output).type, TfliteType::kFloat32);
+  EXPECT_STREQ(model.graph.ops().back().name, "Dequantize");
+}
+
+TEST(Int8Files, SharesInFloatHaveNoLimit) {
+  GraphBuilder graph({2, 1, 2});
+  graph.add("softmax", {});
+  const space::Network& network = graph.build();
+  space::Int8Network int8 = numbered(network);
+  const store::WeightsFile none;
+  const ExportedModel model{network, none, {}, {}, {}};
+  EXPECT_THAT(onnx_int8_bytes(model, int8), HasSubstr("Min"));
+  int8.grids.back().reset();
+  EXPECT_THAT(onnx_int8_bytes(model, int8), Not(HasSubstr("Min")));
+}
+
 TEST(Int8Files, AKindThatStaysFloatWithoutAnExportIsNamed) {
   space::Network network = flat_network();
   space::Int8Network int8 = numbered(network);
