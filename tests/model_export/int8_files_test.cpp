@@ -138,6 +138,20 @@ TEST(Int8Files, CSourcesSayHowValuesBecomeNumbers) {
                                      Not(HasSubstr("@"))));
 }
 
+TEST(Int8Files, CSourcesSayWhatOutputsMean) {
+  const space::Network network = flat_network();
+  const auto sources = [&](const std::string& targets) {
+    const store::WeightsFile none;
+    return c_sources({network, none, {}, {}, {{"targets", targets}}}, numbered(network), "trial_7",
+                     {"a", "b"});
+  };
+  EXPECT_THAT(sources("classes").header, HasSubstr("output_zero); the largest number is the class. */"));
+  EXPECT_THAT(sources("classes").example, HasSubstr("the largest one is that of the class"));
+  EXPECT_THAT(sources("labels").header,
+              HasSubstr("a label applies where the number is above output_zero. */"));
+  EXPECT_THAT(sources("labels").example, HasSubstr("a label applies where its one is above 0"));
+}
+
 TEST(Int8Files, AnOutputInFloatIsComputedByAFloatLayer) {
   const space::Network network = flat_network();
   space::Int8Network int8 = numbered(network);
