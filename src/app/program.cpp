@@ -62,7 +62,7 @@ constexpr auto kCommands = std::to_array<CommandEntry>(
      {"doctor",
       "try what a search needs here: launcher, cores, GPU, run folder; start it as the search will be",
       "mpirun -np 2 skyline doctor photos.yaml --run runs/next", doctor_command},
-     {"export", "write trained networks as ONNX, PyTorch source or safetensors",
+     {"export", "write trained networks as files: ONNX, PyTorch source, int8 for microcontrollers",
       "skyline export runs/photos --front", export_command},
      {"train", "train models of a run from scratch, in full, as a run of their own",
       "mpirun -np 2 skyline train runs/photos --front --epochs 30 --run runs/longer", train_command, true},

@@ -8,6 +8,7 @@
 #include "skyline/store/dataset.hpp"
 
 #include "drawn_int8.hpp"
+#include "drawn_wiring.hpp"
 #include "model_export/model/exported_model.hpp"
 #include "store/publish/publish.hpp"
 #include "support/graph_builder.hpp"
@@ -79,10 +80,12 @@ at::Tensor outputs_of(const Network& network, train::ParameterStore& parameters,
   return graph.infer(images).flatten(1);
 }
 
-/// Writes a network's files. @param change  changes the parameters further
+/// Writes a network's files.
+/// @param change        changes the parameters further
+/// @param float_output  whether the output of the int8 network stays float32, as numbers do
 void write(const std::filesystem::path& folder, const std::string& name, const Network& network,
            const Inputs& inputs, RandomStream& random,
-           const std::function<void(train::ParameterStore&)>& change = nullptr) {
+           const std::function<void(train::ParameterStore&)>& change = nullptr, bool float_output = false) {
   const train::WithoutAutograd no_autograd;
   train::ParameterStore parameters(network, random.below(1'000'000));
   disturb(parameters, random);
@@ -110,7 +113,7 @@ void write(const std::filesystem::path& folder, const std::string& name, const N
   publish(".inputs", bytes_of(inputs.values));
   const at::Tensor images = images_of(network, inputs);
   publish(".outputs", bytes_of(outputs_of(network, parameters, images).mul(kFactor).add(kOffset)));
-  test::write_int8(folder, name, model, images);
+  test::write_int8(folder, name, model, images, float_output);
 }
 
 Inputs drawn_inputs(const Shape& shape, std::size_t samples, RandomStream& random) {
@@ -206,6 +209,16 @@ void write_edges(const std::filesystem::path& folder, RandomStream& random) {
   }
 }
 
+/// Layers in odd places, each network on a few samples, for classes and for numbers.
+void write_wiring(const std::filesystem::path& folder, RandomStream& random) {
+  constexpr std::size_t kSamples = 50;
+  for (const test::WiredNetwork& wired : test::wired_networks()) {
+    const Inputs inputs = drawn_inputs(wired.network.input, kSamples, random);
+    write(folder, "wiring_" + wired.name, wired.network, inputs, random);
+    write(folder, "numbers_" + wired.name, wired.network, inputs, random, nullptr, true);
+  }
+}
+
 Inputs test_inputs(const store::Dataset& dataset, std::size_t samples) {
   Inputs inputs;
   const std::size_t count = std::min(samples, dataset.test().count);
@@ -242,6 +255,7 @@ void run(const std::vector<std::string>& arguments) {
   write_kinds(folder, random, written);
   write_graphs(folder, random, written);
   write_edges(folder, random);
+  write_wiring(folder, random);
   for (const std::string& kind : space::layer_kind_names()) {
     if (!written.contains(kind)) throw std::runtime_error("no model has a layer of kind " + kind);
   }

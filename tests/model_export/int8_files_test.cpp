@@ -138,6 +138,20 @@ TEST(Int8Files, CSourcesSayHowValuesBecomeNumbers) {
                                      Not(HasSubstr("@"))));
 }
 
+TEST(Int8Files, CSourcesSayWhatOutputsMean) {
+  const space::Network network = flat_network();
+  const auto sources = [&](const std::string& targets) {
+    const store::WeightsFile none;
+    return c_sources({network, none, {}, {}, {{"targets", targets}}}, numbered(network), "trial_7",
+                     {"a", "b"});
+  };
+  EXPECT_THAT(sources("classes").header, HasSubstr("output_zero); the largest number is the class. */"));
+  EXPECT_THAT(sources("classes").example, HasSubstr("the largest one is that of the class"));
+  EXPECT_THAT(sources("labels").header,
+              HasSubstr("a label applies where the number is above output_zero. */"));
+  EXPECT_THAT(sources("labels").example, HasSubstr("a label applies where its one is above 0"));
+}
+
 TEST(Int8Files, AnOutputInFloatIsComputedByAFloatLayer) {
   const space::Network network = flat_network();
   space::Int8Network int8 = numbered(network);
@@ -147,6 +161,29 @@ TEST(Int8Files, AnOutputInFloatIsComputedByAFloatLayer) {
   const CSources sources = sources_of(network, int8, {"a", "b"});
   EXPECT_THAT(sources.source, HasSubstr("trial_7_output_factor[2] = {1.0F, 1.0F}"));
   EXPECT_THAT(sources.example, HasSubstr("result->data.f[i]"));
+}
+
+TEST(Int8Files, AnInputThatIsTheOutputInFloatIsDequantized) {
+  GraphBuilder graph({2, 1, 2});
+  graph.add("flatten", {});
+  const space::Network& network = graph.build();
+  space::Int8Network int8 = numbered(network);
+  int8.grids.back().reset();
+  const TfliteModel model = tflite_model(network, int8);
+  EXPECT_EQ(model.graph.tensor(model.output).type, TfliteType::kFloat32);
+  EXPECT_STREQ(model.graph.ops().back().name, "Dequantize");
+}
+
+TEST(Int8Files, SharesInFloatHaveNoLimit) {
+  GraphBuilder graph({2, 1, 2});
+  graph.add("softmax", {});
+  const space::Network& network = graph.build();
+  space::Int8Network int8 = numbered(network);
+  const store::WeightsFile none;
+  const ExportedModel model{network, none, {}, {}, {}};
+  EXPECT_THAT(onnx_int8_bytes(model, int8), HasSubstr("Min"));
+  int8.grids.back().reset();
+  EXPECT_THAT(onnx_int8_bytes(model, int8), Not(HasSubstr("Min")));
 }
 
 TEST(Int8Files, AKindThatStaysFloatWithoutAnExportIsNamed) {

@@ -1,6 +1,6 @@
 """ONNX Runtime and PyTorch compute what Skyline computes, for layers of every kind and networks of the worked spaces.
 
-usage: runtimes_test.py SKYLINE DRAWN_MODELS SOURCE [NETWORKS [SAMPLES]]
+usage: runtimes_test.py DRAWN_MODELS SOURCE [NETWORKS [SAMPLES]]
 """
 
 import importlib.util
@@ -21,7 +21,7 @@ except (ImportError, OSError) as problem:
     print(f"PyTorch is not compared: {problem}")
 
 DRAWN_MODELS, SOURCE = (pathlib.Path(argument).resolve() for argument in sys.argv[1:3])
-NETWORKS, SAMPLES = ([int(argument) for argument in sys.argv[4:]] + [5, 100][len(sys.argv[4:]):])
+NETWORKS, SAMPLES = ([int(argument) for argument in sys.argv[3:]] + [5, 100][len(sys.argv[3:]):])
 del sys.argv[1:]
 SPACES = ["cnn1d", "darts", "digits", "mlp", "mnist_cnn", "mobilenet", "nasbench201", "resnet", "vit"]
 

@@ -110,9 +110,10 @@ class Int8Model final : public OnnxModelBuilder {
     }
   }
 
-  /// Limits shares to what is rounded to 255 / 256, the largest number of their grid. Without that ONNX
-  /// Runtime 1.24 takes a kernel of its own, which turns 1 into 0.
+  /// Limits shares to what is rounded to 255 / 256, the largest number of their grid, if they have one.
+  /// Without that ONNX Runtime 1.24 takes a kernel of its own, which turns 1 into 0.
   std::string below_one(const std::string& shares) {
+    if (!int8_.grids.at(step_->output)) return shares;
     constexpr float kBelowOne = 254.9F / 256;
     return node("Min", {shares, floats({kBelowOne}, {})}, {});
   }

@@ -97,7 +97,8 @@ constexpr const char* kReadReal =
 
 }  // namespace
 
-std::string c_example(const std::string& name, const TfliteGraph& graph, bool is_whole) {
+std::string c_example(const std::string& name, const TfliteGraph& graph, const std::string& outputs,
+                      bool is_whole) {
   std::string adds;
   for (const TfliteOp& op : graph.ops()) {
     adds += "  if (resolver.Add" + std::string(op.name) + "() != kTfLiteOk) return false;\n";
@@ -105,8 +106,7 @@ std::string c_example(const std::string& name, const TfliteGraph& graph, bool is
   return filled(kExample, {{"NAME", name},
                            {"OPS", std::to_string(graph.ops().size())},
                            {"ADDS", adds},
-                           {"OUTPUT_MEANING", is_whole ? "the logits: the largest one is that of the class"
-                                                       : "the numbers as the header says"},
+                           {"OUTPUT_MEANING", outputs},
                            {"READ", filled(is_whole ? kReadWhole : kReadReal, {{"NAME", name}})}});
 }
 

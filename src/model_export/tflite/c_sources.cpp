@@ -1,5 +1,6 @@
 // A TFLite model as sources for a microcontroller.
 #include "skyline/core/error.hpp"
+#include "skyline/store/dataset.hpp"
 
 #include "model_export/model/exported_model.hpp"
 #include "model_export/tflite/c_example.hpp"
@@ -10,6 +11,7 @@
 #include <cctype>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -57,7 +59,7 @@ extern const char* const @NAME@_output_names[@OUTPUTS@];
 )";
 
 constexpr const char* kWholeOutput =
-    R"(/* An output is output_scale * (number - output_zero); the largest number is the class. */
+    R"(/* An output is output_scale * (number - output_zero); @MEANING@. */
 #define @NAME@_output_scale @OUTPUT_SCALE@
 #define @NAME@_output_zero (@OUTPUT_ZERO@)
 )";
@@ -101,6 +103,16 @@ std::string facts_of(const Metadata& metadata) {
   return lines;
 }
 
+/// Returns a fact of the metadata, or `otherwise` if there is none of that name.
+std::string fact_of(const Metadata& metadata, std::string_view name, const std::string& otherwise) {
+  const auto found = std::ranges::find(metadata, name, [](const auto& each) { return each.first; });
+  return found == metadata.end() ? otherwise : found->second;
+}
+
+bool has_labels(const ExportedModel& model) {
+  return fact_of(model.metadata, "targets", "") == store::to_text(store::TargetKind::kLabels);
+}
+
 /// Returns numbers of each channel or output; `neutral` for all if there are none.
 std::vector<float> or_neutral(const std::vector<float>& numbers, std::int64_t count, float neutral) {
   return numbers.empty() ? std::vector<float>(static_cast<std::size_t>(count), neutral) : numbers;
@@ -110,8 +122,7 @@ Values input_values(const ExportedModel& model, const space::Int8Grid& grid) {
   const std::int64_t channels = model.network.input.channels;
   std::vector<float> factors = or_neutral(model.factor, channels, 1);
   for (float& factor : factors) factor /= grid.scale;
-  const auto found = std::ranges::find(model.metadata, "input", [](const auto& each) { return each.first; });
-  return {{"INPUT", found == model.metadata.end() ? "values as stored" : c_comment(found->second)},
+  return {{"INPUT", c_comment(fact_of(model.metadata, "input", "values as stored"))},
           {"HEIGHT", std::to_string(model.network.input.height)},
           {"WIDTH", std::to_string(model.network.input.width)},
           {"CHANNELS", std::to_string(channels)},
@@ -128,6 +139,8 @@ Values output_values(const ExportedModel& model, const std::optional<space::Int8
   for (const std::string& name : names) list += (list.empty() ? "" : ", ") + c_literal(name);
   return {{"OUTPUTS", std::to_string(outputs)},
           {"NAMES", list},
+          {"MEANING", has_labels(model) ? "a label applies where the number is above output_zero"
+                                        : "the largest number is the class"},
           {"OUTPUT_SCALE", grid ? c_float(grid->scale) : ""},
           {"OUTPUT_ZERO", grid ? std::to_string(grid->zero) : ""},
           {"OUTPUT_FACTORS", c_floats(or_neutral(model.output_factor, outputs, 1))},
@@ -156,8 +169,11 @@ CSources c_sources(const ExportedModel& model, const space::Int8Network& int8, c
   }
   values.emplace_back("OUTPUT", filled(output ? kWholeOutput : kRealOutput, values));
   values.emplace_back("OUTPUT_VALUES", output ? "" : filled(kRealValues, values));
+  const std::string outputs = !output             ? "the numbers as the header says"
+                              : has_labels(model) ? "the logits: a label applies where its one is above 0"
+                                                  : "the logits: the largest one is that of the class";
   return {filled(kHeader, values), filled(kSource, values),
-          c_example(name, tflite.graph, output.has_value())};
+          c_example(name, tflite.graph, outputs, output.has_value())};
 }
 
 }  // namespace skyline::model_export

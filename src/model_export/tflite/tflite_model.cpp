@@ -185,7 +185,8 @@ class ModelSteps final : public TfliteBuilder {
     const std::vector<std::int32_t> dims = channels_last_dims(to);
     graph_.add_operator(kTfliteReshape, {read, constant(step, "shape", {4}, dims)}, made,
                         reshape_options(dims));
-    if (!keeps_grid(step)) graph_.add_operator(kTfliteQuantize, {made}, output(step));
+    if (keeps_grid(step)) return;
+    graph_.add_operator(grid(step.output) ? kTfliteQuantize : kTfliteDequantize, {made}, output(step));
   }
 
   bool is_read_by_linear_layers(Int8Tensor tensor) const {

@@ -15,11 +15,21 @@ using space::Int8Op;
 
 constexpr double kMostBias = 0x1p30;  // leaves room in 32 bits for the products
 constexpr double kMostWeight = 127;
+constexpr double kLoneBias = 0x1p16;  // steps of a bias beside weights that are all 0
 
-/// Returns the scale as float32; 1 if the range is empty, or too small for a number with all its digits.
-float scale_of(double range, double steps) {
+/// Returns the scale as float32; `otherwise` if the range is empty, or too small for a number with all its
+/// digits.
+float scale_of(double range, double steps, float otherwise = 1) {
   const auto scale = static_cast<float>(range / steps);
-  return std::isnormal(scale) ? scale : 1;
+  return std::isnormal(scale) ? scale : otherwise;
+}
+
+/// Returns the scale of the weights of an output: one on which its bias fits, and that keeps the digits of a
+/// bias without weights.
+float weight_scale(double largest, double bias, const space::Int8Grid& input) {
+  const double steps = std::abs(bias) / static_cast<double>(input.scale);
+  return std::max(scale_of(largest, kMostWeight, scale_of(steps, kLoneBias)),
+                  static_cast<float>(steps / kMostBias));
 }
 
 const trial::NamedTensor& trained_tensor(const space::Network& network,
@@ -120,8 +130,7 @@ space::Int8Weights quantized_weights(const FoldedProducts& products, const space
     const auto weights = std::span(products.weights).subspan(c * each, each);
     double largest = 0;
     for (const double weight : weights) largest = std::max(largest, std::abs(weight));
-    const double widest = std::abs(products.biases[c]) / (kMostBias * static_cast<double>(input.scale));
-    made.scales.push_back(std::max(scale_of(largest, kMostWeight), static_cast<float>(widest)));
+    made.scales.push_back(weight_scale(largest, products.biases[c], input));
     for (const double weight : weights) {
       const double scaled = weight / static_cast<double>(made.scales.back());
       made.values.push_back(static_cast<std::int8_t>(rounded(scaled, -kMostWeight, kMostWeight)));

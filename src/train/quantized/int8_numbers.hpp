@@ -38,7 +38,7 @@ FoldedProducts folded_products(const space::Network& network, const std::vector<
                                const space::Int8Step& step);
 
 /// Turns weights into whole numbers with a scale for each output. A scale is wider than the weights need
-/// where the bias would not fit into 31 bits.
+/// where the bias would not fit into 31 bits. Beside weights that are all 0 it keeps the digits of the bias.
 /// @param input  grid of the input
 space::Int8Weights quantized_weights(const FoldedProducts& products, const space::Int8Grid& input);
 /// Adds numbers to the biases. @param shifts  [outputs], in the units of the output

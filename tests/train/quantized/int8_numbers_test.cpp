@@ -46,11 +46,15 @@ TEST(Int8Weights, HaveAScaleForEachOutput) {
   EXPECT_EQ(made.biases, (std::vector<std::int32_t>{4, -6}));
 }
 
-TEST(Int8Weights, OfADeadOutputAreZero) {
-  const space::Int8Weights made = quantized_weights({1, {0, 0}, {2.5}}, {0.5F, 0});
-  EXPECT_EQ(made.values, (std::vector<std::int8_t>{0, 0}));
-  EXPECT_EQ(made.scales, std::vector<float>{1});
-  EXPECT_EQ(made.biases, std::vector<std::int32_t>{5});
+TEST(Int8Weights, OfADeadOutputAreZeroAndItsBiasStays) {
+  const Int8Grid input{500, 0};  // on its steps the bias would be 0
+  const space::Int8Weights made = quantized_weights({3, {0, 0, 1e-44, 0, 0, 0}, {2.5, -0.3, 0}}, input);
+  EXPECT_EQ(made.values, std::vector<std::int8_t>(6, 0));
+  EXPECT_FLOAT_EQ(static_cast<float>(made.biases[0]) * input.scale * made.scales[0], 2.5F);
+  EXPECT_FLOAT_EQ(static_cast<float>(made.biases[1]) * input.scale * made.scales[1], -0.3F);
+  EXPECT_EQ(made.biases[2], 0);
+  EXPECT_EQ(made.scales[2], 1);
+  EXPECT_TRUE(fits_float(made));
 }
 
 TEST(Int8Weights, WidenTheirScaleWhereABiasWouldNotFit) {
