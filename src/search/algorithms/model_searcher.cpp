@@ -18,7 +18,6 @@ namespace skyline::search {
 namespace {
 
 constexpr trial::Origin kModel{"model"};
-
 constexpr std::size_t kFirstSuccesses = 3;  // successes that a model needs
 constexpr std::size_t kSample = 300;        // random architectures, for the features and for the first trials
 constexpr double kLarge = 0.2;              // share of the random architectures that counts as large
