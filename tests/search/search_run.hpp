@@ -107,16 +107,19 @@ inline std::vector<trial::CommittedTrial> run_search(search::Searcher& searcher,
                                                      const Pace& pace = {}) {
   std::vector<trial::CommittedTrial> committed;
   std::size_t told = 0;
+  std::size_t room = pace.room();  // left until the next results are told, however often a busy one answers
   while (true) {
-    const auto [proposals, state] = searcher.ask(pace.room());
+    const auto [proposals, state] = searcher.ask(room);
     for (const trial::Proposal& proposal : proposals) {
       trial::Trial trial;
       trial.number = committed.size();
       trial.proposal = proposal;
       committed.push_back({trial, evaluate(trial), {}});
     }
+    room -= proposals.size();
     if (state == search::Answer::State::kBusy) std::this_thread::yield();
-    if (state != search::Answer::State::kAnswered) continue;
+    if (state != search::Answer::State::kAnswered && room > 0) continue;
+    room = pace.room();
     if (proposals.empty() && told == committed.size()) break;
     const std::size_t tells = std::max(pace.tells(), std::size_t{proposals.empty() ? 1U : 0U});
     for (std::size_t i = 0; i < tells && told < committed.size(); ++i) searcher.tell(committed[told++]);

@@ -115,7 +115,8 @@ std::string final_text(const FirstSearch& search) {
 
 const std::vector<Preset>& presets() {
   static const std::vector<Preset> all{
-      {"sound", "spectrograms of sounds, of 8 bands and frames or more: separable convolutions in one to six stages",
+      {"sound",
+       "spectrograms of sounds, of 8 bands and frames or more: separable convolutions in one to six stages",
        [](const space::Shape& sample) { return is_image(sample) && side(sample) >= 8; }, true},
       {"images-small", "images of less than 16 pixels a side: residual networks of two stages",
        [](const space::Shape& sample) { return is_image(sample) && side(sample) < 16; }},
