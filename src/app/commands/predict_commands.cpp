@@ -42,7 +42,7 @@ struct PredictArguments {
   bool force = false;                   // overwrite an existing file
   bool int8 = false;                    // use the int8 forms of the models of a run
   std::filesystem::path run_data = {};  // data set of the run, for int8; empty for where it was
-  // Of an ONNX model alone:
+  // The others are for an ONNX model alone.
   std::vector<std::string> metrics;  // if empty, the default ones of the targets
   bool unit = false;                 // the network reads pixels from 0 to 1
 };

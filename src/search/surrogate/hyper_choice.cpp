@@ -21,7 +21,8 @@ constexpr std::array kParameterLengths = {0.2, 0.4, 0.8};
 constexpr std::array kFeatureLengths = {0.5, 1.0, 2.0};
 constexpr std::array kNoises = {0.003, 0.03, 0.2};
 constexpr std::array kBudgetLengths = {0.7, 3.0, 20.0};  // 0.24, 0.72 and 0.95 from one end to the other
-// The same in a space with lengths. Late trials are all near the best, so their noise may be all there is.
+// A space with lengths has shares and noises of its own: late trials are all near the best, so that noise may
+// be all there is.
 constexpr std::array kLengthWeights = {0.0, 0.3, 0.6, 0.9};
 constexpr std::array kLengthNoises = {0.0003, 0.003, 0.03, 0.2, 1.0};
 
