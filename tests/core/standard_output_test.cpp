@@ -1,6 +1,7 @@
 #include "core/system/standard_output.hpp"
 
 #include "core/system/open_file.hpp"
+#include "core/text/foreign_text.hpp"
 #include "support/process_limit.hpp"
 #include "support/user_error_of.hpp"
 
@@ -39,21 +40,22 @@ std::string text_of(const FileDescriptor& file) {
   return text;
 }
 
-/// While it lives, standard output is another file.
+/// While it lives, standard output or standard error is another file.
 class OutputTo {
  public:
-  explicit OutputTo(int descriptor) : earlier_(::dup(STDOUT_FILENO)) {
+  explicit OutputTo(int descriptor, int stream = STDOUT_FILENO) : stream_(stream), earlier_(::dup(stream)) {
     std::cout.flush();
-    ::dup2(descriptor, STDOUT_FILENO);
+    ::dup2(descriptor, stream_);
   }
   ~OutputTo() {
-    ::dup2(earlier_.get(), STDOUT_FILENO);
+    ::dup2(earlier_.get(), stream_);
     std::cout.clear();
   }
   OutputTo(const OutputTo&) = delete;
   OutputTo& operator=(const OutputTo&) = delete;
 
  private:
+  int stream_;
   FileDescriptor earlier_;
 };
 
@@ -72,6 +74,19 @@ TEST(StandardOutput, WritesAllThatIsPrintedInItsOrder) {
   EXPECT_EQ(text.size(), 10u * 2 + 90 * 3 + 900 * 4 + 9000 * 5 + 40'000 * 6);
   EXPECT_TRUE(text.starts_with("0\n1\n2\n"));
   EXPECT_TRUE(text.ends_with("\n49999\n"));
+}
+
+TEST(StandardOutput, TellsAnErrorByOneCallSoThatNoOtherProcessWritesIntoTheLine) {
+  const Pipe pipe = make_pipe(O_DIRECT);  // a read returns what one call wrote
+  {
+    const OutputTo there(pipe.write.get(), STDERR_FILENO);
+    say("cannot write \"a\tb\": no answer");
+  }
+  std::array<char, 4096> piece{};
+  const ssize_t count = ::read(pipe.read.get(), piece.data(), piece.size());
+  ASSERT_GT(count, 0);
+  EXPECT_EQ(std::string(piece.data(), static_cast<std::size_t>(count)),
+            "skyline: cannot write \"a\\x09b\": no answer\n");
 }
 
 TEST(StandardOutput, TellsTheFirstReasonWhyTextHasNotGoneOut) {

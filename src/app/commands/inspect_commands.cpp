@@ -295,9 +295,7 @@ RunCommand journal_command(CLI::App& command) {
     const store::JournalText text = store::check_journal(run->journal());
     end.check(text.started_s, text.torn_tail);
     std::cout << (*canonical ? text.canonical : store::read_file(run->journal()).substr(0, text.valid_bytes));
-    if (*canonical && !text.deterministic) {
-      std::cerr << "skyline: " << report::kNotDeterministic << "\n";
-    }
+    if (*canonical && !text.deterministic) say(report::kNotDeterministic);
     return kExitDone;
   };
 }

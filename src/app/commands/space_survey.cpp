@@ -3,13 +3,13 @@
 #include "skyline/core/random.hpp"
 
 #include "app/commands/count_progress.hpp"
+#include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
 #include "report/text/text_table.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <iostream>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -65,7 +65,7 @@ class Surveyor {
     const bool is_short = each_s * networks < kLongest_s;
     if (survey_.genotypes < kTooMany && (is_short || count)) {
       if (!is_short) {
-        std::cerr << "skyline: counting takes about " << report::duration_text(each_s * networks) << "\n";
+        say("counting takes about " + report::duration_text(each_s * networks));
       }
       count_all();
     }

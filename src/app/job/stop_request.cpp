@@ -19,7 +19,6 @@
 #include <cerrno>
 #include <csignal>
 #include <ctime>
-#include <iostream>
 #include <vector>
 
 #include <unistd.h>
@@ -178,7 +177,7 @@ std::string rank_name(comm::Environment& environment) {
 
 void print_error(std::string_view text) {
   log::flush();
-  std::cerr << "skyline: " << printable(text) << std::endl;
+  say(text);
   log::note(log::Level::kError, text);
 }
 

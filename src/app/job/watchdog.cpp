@@ -13,7 +13,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstddef>
-#include <iostream>
 #include <limits>
 #include <string>
 #include <utility>
@@ -47,11 +46,6 @@ std::unique_ptr<engine::Heartbeats> make_signs(comm::Environment& environment) {
   if (link == nullptr) return nullptr;
   return std::make_unique<engine::Heartbeats>(std::move(link), world.rank(), world.size(),
                                               engine::steady_now_s());
-}
-
-void say(const std::string& text) {
-  // It does not use the log, which may itself hang.
-  std::cerr << "skyline: " + printable(text) + "\n";
 }
 
 }  // namespace

@@ -5,10 +5,10 @@
 
 #include "core/config/config_text.hpp"
 #include "core/config/foreign_words.hpp"
+#include "core/text/foreign_text.hpp"
 
 #include <algorithm>
 #include <cstdint>
-#include <iostream>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -159,7 +159,7 @@ space::Architecture named_architecture(const RunConfig& config, const std::strin
     const space::Parameter& parameter = space.parameters()[i];
     drawn += ' ' + parameter.name + '=' + space::to_text(parameter.values[architecture.genotype.choices[i]]);
   }
-  if (!drawn.empty()) std::cerr << "skyline: --genotype: drawn, since it is not given:" << drawn << std::endl;
+  if (!drawn.empty()) say("--genotype: drawn, since it is not given:" + drawn);
   return architecture;
 }
 

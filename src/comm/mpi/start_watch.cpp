@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
-#include <iostream>
 #include <utility>
 
 #include <sys/socket.h>
@@ -82,7 +81,7 @@ StartWatch::~StartWatch() {
 
 void StartWatch::warn(const std::string& text) {
   const std::lock_guard lock(mutex_);
-  if (may_speak()) say(text);
+  if (may_speak()) say(name_ + text);
 }
 
 void StartWatch::waits_for(std::string what) {
@@ -132,7 +131,7 @@ void StartWatch::watch(const std::stop_token& stop) {
       if (const std::optional<int> rank = find_suspended_rank()) give_up_without(*rank);
     }
     if (now >= due) {
-      if (may_speak()) say("after " + seconds_text(waited_s()) + ": " + what_);
+      if (may_speak()) say(name_ + "after " + seconds_text(waited_s()) + ": " + what_);
       notice *= 2;
       continue;
     }
@@ -146,10 +145,6 @@ void StartWatch::watch(const std::stop_token& stop) {
 bool StartWatch::may_speak() {
   if (!voice_) voice_ = bind_name(voice_name_);
   return knows_ || voice_;
-}
-
-void StartWatch::say(const std::string& text) {
-  std::cerr << "skyline: " + printable(name_ + text) + "\n" << std::flush;
 }
 
 bool StartWatch::is_asked_to_stop() {
@@ -176,7 +171,7 @@ std::optional<int> StartWatch::find_suspended_rank() {
 void StartWatch::give_up_without(int rank) {
   // The rank that speaks for the node may be the one that is suspended.
   if (!may_speak()) std::this_thread::sleep_for(kGrace);
-  say("rank " + std::to_string(rank) + " on " + host_ + " hangs (suspended for " +
+  say(name_ + "rank " + std::to_string(rank) + " on " + host_ + " hangs (suspended for " +
       seconds_text(kSuspensionPatience.count()) + ") while the job starts: nothing is lost, start it again");
   flush_streams();
   _exit(asked_to_stop_ ? kExitStopped : kExitFault);
@@ -184,7 +179,7 @@ void StartWatch::give_up_without(int rank) {
 
 void StartWatch::give_up(const std::string& why, int exit_code) {
   if (knows_ || voice_) {  // If the process that spoke for the node has just ended, no other one replaces it.
-    say(why + ": " + what_ + ". Nothing is lost: start the job again");
+    say(name_ + why + ": " + what_ + ". Nothing is lost: start the job again");
   } else {
     // When one process ends, the launcher ends the job; so the process that speaks for the node prints first.
     std::this_thread::sleep_for(kGrace);

@@ -41,7 +41,6 @@ class StartWatch {
   void set(std::string what, bool knows);
   void watch(const std::stop_token& stop);
   bool may_speak();
-  void say(const std::string& text);
   bool is_asked_to_stop();
   std::optional<int> find_suspended_rank();
   [[noreturn]] void give_up_without(int rank);

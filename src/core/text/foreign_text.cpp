@@ -1,7 +1,11 @@
 #include "core/text/foreign_text.hpp"
 
+#include "core/system/standard_output.hpp"
+
 #include <algorithm>
 #include <cctype>
+
+#include <unistd.h>
 
 namespace skyline {
 namespace {
@@ -53,6 +57,10 @@ std::string printable(std::string_view text, std::string_view kept) {
     text.remove_prefix(character.size());
   }
   return shown;
+}
+
+void say(std::string_view text) {
+  (void)write_whole(STDERR_FILENO, "skyline: " + printable(text) + "\n");
 }
 
 bool continues_character(char byte) {

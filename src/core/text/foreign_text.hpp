@@ -13,6 +13,9 @@ namespace skyline {
 /// change other lines.
 /// @param kept  control characters that are left, e.g. "\n" in a text of several lines
 std::string printable(std::string_view text, std::string_view kept = {});
+/// Prints one printable line on standard error, "skyline: cannot read ...", by one call of the system where
+/// it takes the line whole. What a launcher says at the same time then stands before or behind the line.
+void say(std::string_view text);
 
 /// Returns whether a byte of UTF-8 belongs to the character of the byte before it.
 bool continues_character(char byte);
