@@ -17,7 +17,7 @@ def mel(hertz):
 
 
 def reference(samples, of):
-    """The formula of docs/training.md, sum by sum."""
+    """The formula of docs/data.md, sum by sum."""
     corners = [700 * (10 ** ((mel(of.low) + place * (mel(of.high) - mel(of.low)) / (of.bands + 1)) / 2595) - 1)
                for place in range(of.bands + 2)]
     made = np.empty((of.bands, of.num_frames(len(samples))))

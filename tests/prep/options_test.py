@@ -56,9 +56,9 @@ class OptionsTest(PrepCase):
         self.assertIn("--fit {resize,crop}", said("prepare", "images", "-h"))
 
     def test_options_are_listed_in_the_docs(self):
-        page = (SOURCE / "docs/training.md").read_text(encoding="utf-8")
+        page = (SOURCE / "docs/data.md").read_text(encoding="utf-8")
         expected = "\n".join(["| option | of | value | default | what |", "|---|---|---|---|---|", *map(row, OPTIONS)])
-        self.assertIn(expected, page, "docs/training.md needs this table")
+        self.assertIn(expected, page, "docs/data.md needs this table")
 
 
 if __name__ == "__main__":

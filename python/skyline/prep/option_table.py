@@ -1,4 +1,4 @@
-"""The options of this package's kinds: one table, by which they are parsed, refused, shown by --help and listed in docs/training.md.
+"""The options of this package's kinds: one table, by which they are parsed, refused, shown by --help and listed in docs/data.md.
 
 No package is imported here."""
 

@@ -171,7 +171,7 @@ OptionTable<ConfigSections> all_sections() {
       {"constraints", &Sections::constraints, as_it_stands(objective::constraints_format(metrics, true)),
        "Bounds that every architecture must keep: a list of `{METRIC: [low, high]}`, both included."},
       {"costs", &Sections::costs, if_given(section(CostsOptions::table())),
-       "A program of your own that counts metrics of an architecture before anything is trained (search.md)."},
+       "A program of your own that counts metrics of an architecture before anything is trained (metrics.md)."},
       {"search", &Sections::search, search_section(), "Which architectures are tried.", KeyRule::kRequired},
       {"final", &Sections::final_training, final_section(),
        "Full training of the front after the search, and its accuracy on the test set; `none` unless given.",

@@ -29,7 +29,7 @@ struct PageOfSection {
   std::string_view page;
 };
 constexpr std::array kPages{
-    PageOfSection{"data", "training.md"},      PageOfSection{"space", "spaces.md"},
+    PageOfSection{"data", "data.md"},          PageOfSection{"space", "spaces.md"},
     PageOfSection{"training", "training.md"},  PageOfSection{"objectives", "search.md"},
     PageOfSection{"constraints", "search.md"}, PageOfSection{"search", "search.md"}};
 
