@@ -116,7 +116,8 @@ def _recordings(columns: Value) -> list[Option]:
                "Rows of a window: 128, or with `--time` 2.56s. Needed."),
         Option("step", (RECORDINGS,), Value(f"a number of rows up to {MOST_ROWS}, or of seconds, as 1.28s", _rows_in, "STEP"),
                "Rows from the start of a window to that of the next (default: half the length)."),
-        Option("time", (RECORDINGS,), text("a column"), "The column with the time, numbers or dates, in its order (default: the one called time or timestamp)."),
+        Option("time", (RECORDINGS,), text("a column"),
+               "The column with the time, numbers or dates, in its order (default: the one called time or timestamp)."),
         Option("time-unit", (RECORDINGS,), choice("s", "ms", "us", "ns"), "Unit of its numbers.", "s"),
         Option("label", (RECORDINGS,), text("a column"), "The column that has the class (default: the one called label, class, target or "
                "activity)."),
