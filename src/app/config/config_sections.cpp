@@ -159,7 +159,7 @@ OptionTable<ConfigSections> all_sections() {
         "The data set, or the shape of one where nothing is trained; needed where the space has a network."},
        {"space", &Sections::space, space_section(),
         "The architectures: named parameters, and a network that uses them, which may be left out where the "
-        "evaluator needs none; spaces.md explains the attributes of the layers.",
+        "evaluator needs none; layers.md explains the attributes of the layers.",
         KeyRule::kRequired}},
       check_sections};
   for (const std::string& name : evaluate::evaluator_names()) table.add(evaluator_section(name));
