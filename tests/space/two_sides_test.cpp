@@ -107,6 +107,17 @@ TEST(TwoSides, AreConditionsInTheirWholeAndNotNumbers) {
   EXPECT_THAT(user_error_of([&] { kept("$k == [1, 3]"); }), HasSubstr("`$k` is never [1, 3], "));
 }
 
+TEST(TwoSides, OfAStrideInAResidualAreThoseOfItsProjection) {
+  const Network network =
+      network_from_yaml("[{residual: [{depthwise_conv2d: {kernel: 3, stride: [2, 1]}}]}]", kTall);
+  const auto projection = std::ranges::find(network.layers, "conv2d", &Layer::kind);
+  ASSERT_NE(projection, network.layers.end());
+  EXPECT_EQ(Window::of(*projection, false).stride, (Sides{2, 1}));
+  EXPECT_EQ(network.layers.back().output, (Shape{6, 10, 9}));
+  EXPECT_THAT(refusal("residual: [{depthwise_conv2d: {kernel: [2, 1], stride: [2, 1], padding: [9, 0]}}]"),
+              HasSubstr("no stride takes the input 6x20x9 to the body's output 6x19x9"));
+}
+
 TEST(TwoSides, OfABlockAreArguments) {
   const Network network = network_from_yaml(R"(
   - wide: {window: [1, 5]}
@@ -144,12 +155,12 @@ TEST(TwoSides, ThatDoNotFitAreRefusedInOneLine) {
   EXPECT_EQ(
       refusal("conv2d: {channels: 4, kernel: [1, 13], padding: [0, 1]}"),
       place +
-          "13: space.network[0].conv2d: layer conv2d_0: kernel [1, 13] is larger than its input 6x20x9 with "
+          "11: space.network[0].conv2d: layer conv2d_0: kernel [1, 13] is larger than its input 6x20x9 with "
           "padding [0, 1]");
   EXPECT_EQ(
       refusal("max_pool: {kernel: [4, 2], padding: [2, 2]}"),
       place +
-          "41: space.network[0].max_pool.padding: layer max_pool: expected at most half of kernel [4, 2], got "
+          "39: space.network[0].max_pool.padding: layer max_pool: expected at most half of kernel [4, 2], got "
           "2");
   EXPECT_EQ(
       refusal("conv1d: {channels: 4, kernel: [3, 1]}", kSequence),
