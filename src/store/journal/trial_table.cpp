@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
-#include <type_traits>
 #include <utility>
 
 namespace skyline::store {
@@ -53,14 +52,7 @@ std::vector<trial::Cell> TrialTable::row(const trial::CommittedTrial& committed,
     const space::Parameter& parameter = space_.parameters()[p];
     const space::Value& value = parameter.values.at(architecture.genotype.choices.at(p));
     cells.push_back({Topic::kParameter, parameter.name, {}, empty_[p], architecture.used.at(p)});
-    const auto set_value = [&]<typename Of>(const Of& of) {
-      if constexpr (std::is_same_v<Of, space::Sides>) {
-        cells.back().value = space::to_text(of);
-      } else {
-        cells.back().value = of;
-      }
-    };
-    std::visit(set_value, value);
+    std::visit([&](const auto& of) { cells.back().value = of; }, value);
   }
   add(Topic::kOutcome, "status", status_of(committed));
   add(Topic::kOutcome, "reason", trial::reason_of(committed.outcome));
