@@ -35,8 +35,8 @@ std::string python_text(double number) {
 }
 
 bool all_numeric(const Parameter& parameter) {
-  return std::ranges::none_of(parameter.values, [](const Value& value) {
-    return std::holds_alternative<std::string>(value) || std::holds_alternative<Null>(value);
+  return std::ranges::all_of(parameter.values, [](const Value& value) {
+    return is_number(value) || std::holds_alternative<bool>(value);
   });
 }
 
