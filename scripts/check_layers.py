@@ -77,8 +77,8 @@ FACES = {
     "train": ["device/accelerator", "evaluator/inference", "evaluator/step_profile",
               "kernels/batch_norm_plan", "kernels/cross_entropy", "kernels/dropout", "kernels/gather", "kernels/step_end", "loading/device_choice", "loading/device_plan",
               "loading/load_accelerator", "loading/load_training", "loading/shared_library", "loading/training_kind", "options/training_options", "scoring/answers", "scoring/scored_outputs"],
-    "evaluate": ["command/command_check", "command/command_metric", "command/early_answers", "command/program_checksums", "job_ranks", "measured_evaluator", "process/error_words",
-                 "process/launcher_start", "process/log_tail", "process/reported_lines", "process/trainer_process", "process/trainer_variables",
+    "evaluate": ["command/command_check", "command/command_metric", "command/early_answers", "command/placeholders", "command/program_checksums", "job_ranks", "measured_evaluator", "process/error_words",
+                 "process/launcher_start", "process/reported_lines", "process/user_program",
                  "synthetic/synthetic_evaluator", "table/benchmark_rows"],
     "model_export": ["model/exported_model"],
     "run": ["account", "opened_run", "run_state", "baselines"],
@@ -95,12 +95,13 @@ FACES = {
 BY_STORE = {
     "engine": [],
     "run": [],
-    "evaluate": [("command/command_check", "exists"), ("command/command_check", "is_regular_file"),  # programs in PATH
+    "evaluate": [("command/command_check", "exists"),                                                 # a script
+                 ("process/process_plan", "exists"), ("process/process_plan", "is_regular_file"),  # programs in PATH
                  ("command/program_checksums", "access"), ("command/program_checksums", "file_size"),  # a user's trainer
                  ("command/program_checksums", "is_regular_file"),
                  ("command_evaluator", "directory_iterator"),                                         # /dev
-                 ("process/port_block", "ifstream"), ("process/trainer_process", "ifstream"),         # /proc
-                 ("process/trainer_process", "open_file")],                  # a report: one attempt, in an Attempt
+                 ("process/port_block", "ifstream"), ("process/user_program", "ifstream"),         # /proc
+                 ("process/user_program", "open_file")],                  # a report: one attempt, in an Attempt
 }
 FILE_CALL = re.compile(r"\b(?:fs|filesystem)::(?P<library>remove|remove_all|rename|create_\w+|copy\w*|resize_file|exists|is_\w+|"
                        r"file_size|last_write_time|permissions|status|symlink_status|(?:recursive_)?directory_iterator)\b|"

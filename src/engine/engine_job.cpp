@@ -222,11 +222,16 @@ struct RankJob {
     }
   }
 
-  RunResult coordinate(const Listeners& told) {
+  RunResult empty_result() const {
     RunResult result;
+    result.state = run::RunState(task.objectives, task.repeats);
+    result.state.account() = run::SlotUsage(slots_of(ranks));
+    return result;
+  }
+
+  RunResult coordinate(const Listeners& told) {
+    RunResult result = empty_result();
     run::RunState& state = result.state;
-    state = run::RunState(task.objectives, task.repeats);
-    state.account() = run::SlotUsage(slots_of(ranks));
     const std::size_t lines = replay ? replay->entries.size() : 0;
     Listeners listeners;
     FleetDispatcher dispatcher(mail,

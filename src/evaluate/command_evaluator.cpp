@@ -20,7 +20,6 @@
 #include <cctype>
 #include <cerrno>
 #include <exception>
-#include <mutex>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -117,40 +116,26 @@ class CommandEvaluator final : public trial::Evaluator {
     return rank;
   }
   std::string device() const override { return devices_.empty() ? "cpu" : "gpu"; }
-  std::exception_ptr fault() override {
-    const std::lock_guard lock(mutex_);
-    return fault_;
-  }
+  std::exception_ptr fault() override { return fault_.first(); }
 
   trial::Outcome evaluate(const trial::Trial& trial, trial::EvaluationContext& context) override {
     require(host_ != nullptr, "a rank without a run evaluates a command");
-    // What this host lacks, such as room for a folder or a process, is no fault of the trial: the job ends.
-    const auto note = [this](std::exception_ptr fault) {
-      const std::lock_guard lock(mutex_);
-      if (fault_ == nullptr) fault_ = std::move(fault);
-    };
     std::optional<TrialAttempt> attempt;
     try {
       check_program_folders(host_->services.folder, host_->logs.path(trial.name(), 0, 1));
       attempt.emplace(*host_, trial, context);
     } catch (const Problem&) {
-      note(std::current_exception());
+      fault_.note(std::current_exception());
       throw;
     }
-    try {
+    return fault_.watch([&] {
       trial::Outcome outcome = outcome_of(*attempt);
       const auto* const failure = std::get_if<trial::Failure>(&outcome);
       if (failure != nullptr && failure->is_of_storage())
         return after_storage_fault(trial, context, *failure, attempt);
       if (failure == nullptr || failure->kind != FailureKind::kStopped) host_->storage.relieve();
       return outcome;
-    } catch (const FaultError&) {
-      note(std::current_exception());
-      throw;
-    } catch (const fs::filesystem_error& fault) {
-      note(std::make_exception_ptr(FaultError(fault.what())));
-      throw;
-    }
+    });
   }
   bool tries_again(const trial::Failure& failure, std::uint32_t tried) const override {
     const auto retries = static_cast<std::uint32_t>(options_.retries);
@@ -204,8 +189,7 @@ class CommandEvaluator final : public trial::Evaluator {
   std::unique_ptr<TrainerHost> host_;
   std::vector<std::string> devices_;
   bool shares_device_;
-  std::mutex mutex_;
-  std::exception_ptr fault_;  // guarded by the mutex; the first one
+  HostFault fault_;
 };
 
 /// Makes what this rank has for its trials, and prepares the folder of the run, and this host if it is the

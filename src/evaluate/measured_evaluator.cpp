@@ -7,16 +7,15 @@
 #include "evaluate/command/host_preparation.hpp"
 #include "evaluate/command/metric_commands.hpp"
 #include "evaluate/command/process_group.hpp"
+#include "evaluate/command/program_place.hpp"
 #include "evaluate/command/storage_fault.hpp"
 #include "evaluate/command/trial_attempt.hpp"
-#include "evaluate/command/trial_inputs.hpp"
 #include "evaluate/process/trainer_variables.hpp"
 #include "trial/forwarding.hpp"
 
 #include <algorithm>
 #include <exception>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -72,8 +71,8 @@ class MeasuredEvaluator final : public trial::ForwardingEvaluator {
   }
 
   std::exception_ptr fault() override {
-    const std::lock_guard lock(mutex_);
-    return fault_ != nullptr ? fault_ : ForwardingEvaluator::fault();
+    const std::exception_ptr own = fault_.first();
+    return own != nullptr ? own : ForwardingEvaluator::fault();
   }
 
   trial::Outcome evaluate(const trial::Trial& trial, trial::EvaluationContext& context) override {
@@ -83,7 +82,7 @@ class MeasuredEvaluator final : public trial::ForwardingEvaluator {
     if (measuring_.asks()) {
       trial::Outcome asked = ask_together(context.group(), [&] {
         return with_programs(trial, context, 0,
-                             [&](MeasuringPlace& place) { return measuring_.ask(trial, context, place); });
+                             [&](ProgramPlace& place) { return measuring_.ask(trial, context, place); });
       });
       if (!trial::is_whole(asked)) return of_program_metrics(std::move(asked), own_metrics_);
       asked_before = std::get<trial::Measurements>(std::move(asked)).values;
@@ -92,7 +91,7 @@ class MeasuredEvaluator final : public trial::ForwardingEvaluator {
     trial::Outcome outcome = ForwardingEvaluator::evaluate(trial, training);
     if (!trial::is_whole(outcome)) return measuring_.unmeasured(std::move(outcome));
     if (leads(context)) {
-      outcome = with_programs(trial, context, training.last_step(), [&](MeasuringPlace& place) {
+      outcome = with_programs(trial, context, training.last_step(), [&](ProgramPlace& place) {
         export_model(trial, training.take_trained(), place);
         return measuring_.measured(std::move(outcome), trial, context, place, asked_before);
       });
@@ -105,33 +104,32 @@ class MeasuredEvaluator final : public trial::ForwardingEvaluator {
     return context.group() == nullptr || context.group()->member() == 0;
   }
 
-  /// Runs programs of a trial in a folder of their own. What this host lacks, such as room for a folder or a
-  /// process, is no fault of the trial: the job ends.
+  /// Runs programs of a trial in a folder of their own.
   trial::Outcome with_programs(const trial::Trial& trial, trial::EvaluationContext& context,
                                std::int64_t last_step,
-                               const std::function<trial::Outcome(MeasuringPlace& place)>& run) {
-    try {
-      require(logs_ != nullptr, "a rank without a run measures a trial");
+                               const std::function<trial::Outcome(ProgramPlace& place)>& run) {
+    require(logs_ != nullptr, "a rank without a run measures a trial");
+    return fault_.watch([&]() -> trial::Outcome {
       std::optional<store::AttemptFolder> made;
       try {
         check_program_folders(services_.folder, logs_->path(trial.name(), 0, 1));
         made.emplace(services_.folder, trial.name());
       } catch (const UserError&) {
-        note(std::current_exception());
+        fault_.note(std::current_exception());
         throw;
       }
       const store::AttemptFolder& folder = *made;
       const trial::TrialFolder files{.path = folder.temporary()};
       const WrittenPlaces written{folder.parameters().parent_path().parent_path(),
                                   folder.temporary().parent_path()};
-      MeasuringPlace place{
-          trial_placeholders(services_, trial, folder, files),
-          program_variables(variables_, folder.temporary(), threads_, context.place().devices),
-          {},
-          folder,
-          written,
-          *logs_,
-          last_step};
+      ProgramPlace place{services_.folder,
+                         trial_placeholders(services_, trial, folder, files),
+                         program_variables(variables_, folder.temporary(), threads_, context.place().devices),
+                         {},
+                         folder,
+                         written,
+                         *logs_,
+                         last_step};
       write_parameters(services_, trial, folder, files, {});
       trial::Outcome outcome = run(place);
       const auto* const failure = std::get_if<trial::Failure>(&outcome);
@@ -142,18 +140,12 @@ class MeasuredEvaluator final : public trial::ForwardingEvaluator {
       }
       storage_.relieve();
       return outcome;
-    } catch (const FaultError&) {
-      note(std::current_exception());
-      throw;
-    } catch (const fs::filesystem_error& failure) {
-      note(std::make_exception_ptr(FaultError(failure.what())));
-      throw;
-    }
+    });
   }
 
   /// Exports the files whose placeholders are used.
   void export_model(const trial::Trial& trial, trial::TrialWeights::Tensors weights,
-                    MeasuringPlace& place) const {
+                    ProgramPlace& place) const {
     const fs::path folder = place.folder.parameters().parent_path();
     const fs::path onnx = folder / "model.onnx";
     const fs::path pytorch = folder / "model.py";
@@ -169,11 +161,6 @@ class MeasuredEvaluator final : public trial::ForwardingEvaluator {
     services_.write_model(trial.architecture(), std::move(weights), files);
   }
 
-  void note(std::exception_ptr fault) {
-    const std::lock_guard lock(mutex_);
-    if (fault_ == nullptr) fault_ = std::move(fault);
-  }
-
   std::size_t own_metrics_;  // number of metrics of the evaluator that trains
   MetricCommands measuring_;
   int threads_;
@@ -181,8 +168,7 @@ class MeasuredEvaluator final : public trial::ForwardingEvaluator {
   Variables variables_;
   std::unique_ptr<store::TrialLogs> logs_;
   StoragePatience storage_;
-  std::mutex mutex_;
-  std::exception_ptr fault_;  // guarded by the mutex; the first one
+  HostFault fault_;
 };
 
 /// Prepares the folder of the run, and this rank. Returns the logs of its trials.

@@ -1,7 +1,7 @@
 // What the launcher adds to a program that ends at once: start and reaping of /bin/true behind the launcher
 // against posix_spawn alone, also while the parent holds 2 GB. Compare the medians of repetitions.
 #include "evaluate/process/report_reader.hpp"
-#include "evaluate/process/trainer_process.hpp"
+#include "evaluate/process/user_program.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -46,10 +46,10 @@ void behind_the_launcher(benchmark::State& state) {
   std::filesystem::create_directories(folder);
   for (auto _ : state) {
     ReportReader reader({}, false);
-    TrainerProcess process({.arguments = {"/bin/true"},
-                            .folder = folder,
-                            .log = folder / "log",
-                            .report_file = folder / "report"});
+    UserProgram process({.arguments = {"/bin/true"},
+                         .folder = folder,
+                         .log = folder / "log",
+                         .report_file = folder / "report"});
     while (!process.poll()) {
       process.collect(reader);
       process.wait(std::chrono::milliseconds(100));

@@ -46,6 +46,18 @@ class Sampler(PackageCase):
         self.assertEqual(sampler.ask(), [])
         self.assertTrue(sampler.done)
 
+    def test_a_height_and_a_width_are_a_list(self):
+        kernels = [3, [10, 4], [3, 1]]
+        sampler = self.sampler({"kernel": kernels, "depth": [1, 2]})
+        sampler.tell({"kernel": [10, 4], "depth": 2}, {"score": 0.5, "size": 1})
+        trials = sampler.ask(6)
+        self.assertEqual(len(trials), 5, "one is known")
+        for number, parameters in trials:
+            self.assertIn(parameters["kernel"], kernels)
+            sampler.tell(number, {"score": 0.5, "size": parameters["depth"]})
+        with self.assertRaisesRegex(skyline.Error, r"tell: kernel: \[4, 10\] is none of its values"):
+            sampler.tell({"kernel": [4, 10], "depth": 1}, {"score": 1, "size": 1})
+
     def test_a_shorter_answer_says_whether_more_will_come(self):
         sampler = self.sampler(search={"algorithm": "local_search", "initial": 4})
         trials = sampler.ask(12)

@@ -121,8 +121,9 @@ def _recordings(columns: Value) -> list[Option]:
         Option("time-unit", (RECORDINGS,), choice("s", "ms", "us", "ns"), "Unit of its numbers.", "s"),
         Option("label", (RECORDINGS,), text("a column"), "The column that has the class (default: the one called label, class, target or "
                "activity)."),
-        Option("label-of", (RECORDINGS,), choice("majority", "last"), "Class of a window: that of most of its rows, or of the last one.",
-               "majority"),
+        Option("target", (RECORDINGS,), columns, "Columns of numbers to predict, in place of a class.", ""),
+        Option("label-of", (RECORDINGS,), choice("majority", "last", "mean"), "Class of a window: that of most of its rows (default), or of "
+               "the last one. Numbers of a window: their mean over its rows (default), or those of the last one."),
         Option("drop", (RECORDINGS,), columns, "Columns to leave out.", ""),
         Option("group", (RECORDINGS,), text("`file`, or a column"), "What one recording is: a `file`, or a column of persons, days or "
                "recordings.", "file"),

@@ -6,7 +6,6 @@
 #include "app/commands/output_file.hpp"
 #include "app/config/config_file.hpp"
 #include "app/config/run_config.hpp"
-#include "app/prep/held_signals.hpp"
 #include "app/prep/prep_process.hpp"
 #include "core/config/config_text.hpp"
 #include "core/system/temporary_folder.hpp"

@@ -5,6 +5,7 @@
 
 #include "app/config/config_file.hpp"
 #include "app/config/data_section.hpp"
+#include "app/config/exported_network.hpp"
 #include "app/config/section_rules.hpp"
 #include "core/backoff.hpp"
 #include "core/config/config_errors.hpp"
@@ -12,13 +13,17 @@
 #include "core/text/hash.hpp"
 #include "core/version.hpp"
 #include "evaluate/command/command_check.hpp"
+#include "model_export/model/exported_model.hpp"
 #include "objective/derived_ends.hpp"
 #include "run/baselines.hpp"
 #include "search/pruning_bars.hpp"
+#include "store/publish/publish.hpp"
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <utility>
+#include <vector>
 
 namespace skyline::app {
 namespace {
@@ -154,9 +159,9 @@ void ConfigParser::check_evaluator() const {
 void ConfigParser::read_space() {
   const ConfigNode* section = section_in(root_, "space");
   if (section == nullptr || (has_network_ && !data_.shape)) return;
-  config_.space =
-      space::SearchSpace::parse(*section, config_.shape, searched_.counted(),
-                                trial::expressions_of(config_.given), objective::int8_cost_in(root_));
+  config_.space = space::SearchSpace::parse(*section, config_.shape, searched_.counted(),
+                                            trial::expressions_of(config_.given),
+                                            objective::first_aim(root_, objective::is_int8_cost));
 }
 
 /// Refuses pruning where no objective is known before the end of a training.
@@ -257,6 +262,40 @@ void ConfigParser::resolve() {
   (void)run::baselines_of(config_.resolved);  // refuses those that somebody stated wrongly
 }
 
+/// Writes the network of an architecture as a PyTorch module that says which one it is.
+void write_network(const space::SearchSpace& space, const space::Architecture& architecture,
+                   const std::filesystem::path& file) {
+  const store::WeightsFile none;
+  store::publish_file(
+      file, model_export::pytorch_source(
+                {architecture.network(), none, {}, {}, network_metadata(space, architecture, {})}, ""));
+}
+
+/// Exports a trained network in the formats that have a path.
+void write_model(const space::SearchSpace& space, const DataOptions& data,
+                 const space::Architecture& architecture, std::vector<trial::NamedTensor> weights,
+                 const evaluate::ModelFiles& files) {
+  store::WeightsFile trained;
+  trained.tensors = std::move(weights);
+  const model_export::ExportedModel model =
+      exported_network(architecture.network(), trained, data, network_metadata(space, architecture, data));
+  if (!files.onnx.empty()) store::publish_file(files.onnx, model_export::onnx_bytes(model));
+  if (!files.weights.empty()) store::publish_file(files.weights, model_export::safetensors_bytes(model));
+  if (!files.pytorch.empty()) {
+    store::publish_file(files.pytorch,
+                        model_export::pytorch_source(model, files.weights.filename().string()));
+  }
+}
+
+/// Returns the constraints on measured metrics.
+std::vector<evaluate::MetricBound> bounds_of(const objective::ObjectiveSet& objectives) {
+  std::vector<evaluate::MetricBound> bounds;
+  for (const objective::Constraint& constraint : objectives.constraints()) {
+    if (!constraint.computed) bounds.push_back({constraint.metric, {constraint.low, constraint.high}});
+  }
+  return bounds;
+}
+
 }  // namespace
 
 RunConfig RunConfig::parse(const ConfigNode& written, bool verify_data, std::size_t slots) {
@@ -337,6 +376,29 @@ store::Checksums RunConfig::programs() const {
 
 std::string RunConfig::identity_hash() const {
   return sha256_hex(to_yaml(identity_of(resolved)));
+}
+
+evaluate::EvaluatorServices RunConfig::services() const {
+  const std::string& file = sections.data.file;
+  return {.dataset = dataset,
+          .split = split,
+          .normalization = sections.data.normalization,
+          .seed = sections.run.seed,
+          .wanted = objectives.measured_needed(),
+          .bounds = bounds_of(objectives),
+          .memory_bytes = sections.run.memory_bytes,
+          .space = space,
+          .data_file = file.empty() ? std::filesystem::path() : std::filesystem::absolute(file),
+          .write_network = [space = space](
+                               const space::Architecture& architecture,
+                               const std::filesystem::path& to) { write_network(space, architecture, to); },
+          .write_model =
+              [space = space, data = sections.data](const space::Architecture& architecture,
+                                                    std::vector<trial::NamedTensor> weights,
+                                                    const evaluate::ModelFiles& to) {
+                write_model(space, data, architecture, std::move(weights), to);
+              },
+          .written = evaluator.written};
 }
 
 }  // namespace skyline::app

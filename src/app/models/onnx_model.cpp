@@ -3,7 +3,6 @@
 #include "skyline/core/error.hpp"
 #include "skyline/objective/objective_set.hpp"
 
-#include "app/prep/held_signals.hpp"
 #include "app/prep/prep_process.hpp"
 #include "core/system/temporary_folder.hpp"
 #include "core/system/temporary_root.hpp"

@@ -1,27 +1,28 @@
 #pragma once
 
-#include "app/prep/held_signals.hpp"
-
+#include <csignal>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 namespace skyline::app {
 
-/// A Python that may have the packages that preparing data needs.
-struct Interpreter {
-  std::filesystem::path program;
-  std::string name;  // name in messages: "the first python3 in PATH (/opt/bin/python3)"
+/// While it lives, SIGINT, SIGTERM and SIGHUP wait: what is temporary can be removed before they take effect,
+/// which they do when the object ends.
+class HeldSignals {
+ public:
+  HeldSignals();
+  ~HeldSignals();
+  HeldSignals(const HeldSignals&) = delete;
+  HeldSignals& operator=(const HeldSignals&) = delete;
+
+  /// Returns whether one waits.
+  bool pending() const;
+
+ private:
+  sigset_t held_{};  // signals that this process does not ignore
+  sigset_t earlier_{};
 };
-
-/// Returns the interpreters to try, in order: the one that SKYLINE_PYTHON names, else that of the package
-/// `skyline` that has started this program, the first python3 in PATH, and the system's.
-/// @throws UserError if SKYLINE_PYTHON names no program
-std::vector<Interpreter> interpreters();
-
-/// Returns the folder that has the package `skyline` of this program's tree; empty if there is none, so that
-/// the interpreter must have it. @throws UserError if there is no launcher
-std::filesystem::path package_folder();
 
 /// A call of `python3 -m skyline.prep`.
 struct PrepCall {

@@ -6,48 +6,38 @@
 #include "core/backoff.hpp"
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
-#include "evaluate/command/command_check.hpp"
+#include "evaluate/command/placeholders.hpp"
 #include "evaluate/process/error_words.hpp"
 #include "evaluate/process/reported_lines.hpp"
-#include "evaluate/process/trainer_process.hpp"
-#include "evaluate/process/trainer_variables.hpp"
+#include "evaluate/process/user_program.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <chrono>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include <fcntl.h>
-#include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 namespace skyline::app {
 namespace {
 
 using std::chrono::steady_clock;
 
-constexpr int kPauseOfProgram_ms = 100;
+constexpr std::chrono::milliseconds kPauseOfProgram(100);
 constexpr double kFarewell_s = 1;        // longest time until the end of a program that is unwanted
 constexpr double kEndAfterSocket_s = 5;  // longest time until the end of a program without a socket
 constexpr double kLongestStep_s = 1;  // time that counts at once, since this process may have been suspended
-constexpr std::size_t kPieceOfProgramBytes = std::size_t{1} << 16U;
 
 /// Returns the plan of the program. To find it may take a file server some time.
-evaluate::ProcessPlan plan_of(const Asking& asking, const FileDescriptor& socket) {
+evaluate::ProcessPlan plan_of(const Asking& asking) {
   evaluate::Variables variables = evaluate::allowed_variables(evaluate::process_variables(), {});
   variables[asking.variable] = std::to_string(evaluate::kReportDescriptor);
   variables["PYTHONUNBUFFERED"] = "1";  // so that the log of a killed program has all that it printed
   variables["OMP_NUM_THREADS"] = "1";   // the other processors train
-  evaluate::ProcessPlan plan{.arguments = evaluate::program_arguments(asking.run),
-                             .environment = evaluate::environment_of(variables),
-                             .folder = std::filesystem::current_path(),
-                             .log = asking.log};
-  plan.socket = socket.get();
+  evaluate::ProcessPlan plan = evaluate::plan_program(asking.run, {}, std::move(variables), asking.log);
+  plan.socket_type = SOCK_STREAM;
   return plan;
 }
 
@@ -56,20 +46,21 @@ evaluate::ProcessPlan plan_of(const Asking& asking, const FileDescriptor& socket
 /// The thread's part: the program while it runs.
 class AskedProgram::Exchange {
  public:
-  explicit Exchange(AskedProgram& owner) : owner_(owner), process_(plan_of(owner.asking_, ends_.programs)) {
-    ends_.programs.reset();
-  }
+  explicit Exchange(AskedProgram& owner) : owner_(owner), program_(plan_of(owner.asking_)) {}
 
   /// Exchanges lines until the program has ended, or is unwanted. @throws as receive()
   void run() {
     std::optional<evaluate::ProcessEnd> end;
     while (true) {
-      end = process_.poll();
-      read();
+      end = program_.poll();
+      program_.collect(output_);
+      take_lines();
       write();
       if (end || is_over()) break;
       check_silence();
-      pause();
+      program_.wait(kPauseOfProgram, owner_.wake_.get(), is_writing_);
+      eventfd_t count = 0;
+      (void)::eventfd_read(owner_.wake_.get(), &count);
     }
     if (!end || is_ending()) return;
     throw FaultError(owner_.asking_.subject + " has ended: " + end->reason + ", see " +
@@ -77,20 +68,6 @@ class AskedProgram::Exchange {
   }
 
  private:
-  struct Ends {
-    FileDescriptor ours;  // does not block
-    FileDescriptor programs;
-  };
-
-  static Ends make_socket() {
-    int both[2];
-    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, both) != 0)
-      throw FaultError("cannot make a socket for a program: " + system_error_text(errno));
-    Ends ends{FileDescriptor(both[0]), FileDescriptor(both[1])};
-    ::fcntl(ends.ours.get(), F_SETFL, O_NONBLOCK);  // the other end has a file description of its own
-    return ends;
-  }
-
   /// The whole lines of a program that were not taken yet.
   class Output final : public evaluate::ReportedLines {
    public:
@@ -100,20 +77,6 @@ class AskedProgram::Exchange {
    private:
     void read_line(std::string_view line) override { lines_now.emplace_back(line); }
   };
-
-  void read() {
-    std::string piece(kPieceOfProgramBytes, '\0');
-    while (!socket_ended_) {
-      const ssize_t count = ::read(ends_.ours.get(), piece.data(), piece.size());
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0 && errno == EAGAIN) return;
-      socket_ended_ = count <= 0;
-      if (socket_ended_) return;
-      output_.feed(std::string_view(piece).substr(0, static_cast<std::size_t>(count)),
-                   evaluate::ReportChannel::kDescriptor);
-      take_lines();
-    }
-  }
 
   /// Takes what was said as answers. @throws UserError
   void take_lines() {
@@ -133,24 +96,18 @@ class AskedProgram::Exchange {
 
   void write() {
     const std::lock_guard lock(owner_.mutex_);
-    std::string_view rest = std::string_view(owner_.unsent_).substr(sent_);
-    while (!rest.empty() && !socket_ended_) {
-      const ssize_t count = ::send(ends_.ours.get(), rest.data(), rest.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0 && errno == EAGAIN) break;
-      socket_ended_ = count < 0;
-      if (socket_ended_) break;
-      sent_ += static_cast<std::size_t>(count);
-      rest.remove_prefix(static_cast<std::size_t>(count));
-      silent_s_ = 0;
-    }
-    is_writing_ = !rest.empty() && !socket_ended_;
-    if (!is_writing_) {
-      owner_.unsent_.clear();
-      sent_ = 0;
-      if (owner_.is_ending_) ::shutdown(ends_.ours.get(), SHUT_WR);
-    }
+    const std::size_t sent = program_.send(std::string_view(owner_.unsent_).substr(sent_));
+    if (sent > 0) silent_s_ = 0;
+    sent_ += sent;
+    is_writing_ = sent_ < owner_.unsent_.size() && !has_left();
+    if (is_writing_) return;
+    owner_.unsent_.clear();
+    sent_ = 0;
+    if (owner_.is_ending_) program_.end_sending();
   }
+
+  /// Returns whether the program has closed its socket.
+  bool has_left() const { return program_.channel() < 0; }
 
   bool is_ending() {
     const std::lock_guard lock(owner_.mutex_);
@@ -170,9 +127,9 @@ class AskedProgram::Exchange {
     const auto now = steady_clock::now();
     const double step_s = std::chrono::duration<double>(now - std::exchange(last_look_, now)).count();
     const std::lock_guard lock(owner_.mutex_);
-    const bool is_expected = is_writing_ || owner_.unanswered_ > 0 || socket_ended_;
+    const bool is_expected = is_writing_ || owner_.unanswered_ > 0 || has_left();
     silent_s_ = is_expected && !owner_.is_ending_ ? silent_s_ + std::min(step_s, kLongestStep_s) : 0;
-    if (socket_ended_ && silent_s_ > kEndAfterSocket_s)
+    if (has_left() && silent_s_ > kEndAfterSocket_s)
       throw FaultError(owner_.asking_.subject + " has closed its socket, and goes on");
     if (silent_s_ <= owner_.asking_.timeout_s) return;
     throw FaultError(owner_.asking_.subject +
@@ -181,22 +138,11 @@ class AskedProgram::Exchange {
                      owner_.asking_.log.string());
   }
 
-  void pause() const {
-    const short events = static_cast<short>(is_writing_ ? POLLIN | POLLOUT : POLLIN);
-    std::array<pollfd, 2> sources{pollfd{socket_ended_ ? -1 : ends_.ours.get(), events, 0},
-                                  pollfd{owner_.wake_.get(), POLLIN, 0}};
-    ::poll(sources.data(), sources.size(), kPauseOfProgram_ms);
-    eventfd_t count = 0;
-    (void)::eventfd_read(owner_.wake_.get(), &count);
-  }
-
   AskedProgram& owner_;
-  Ends ends_ = make_socket();
-  evaluate::TrainerProcess process_;
+  evaluate::UserProgram program_;
   Output output_;
   std::size_t sent_ = 0;  // bytes of what is unsent
   bool is_writing_ = false;
-  bool socket_ended_ = false;
   double silent_s_ = 0;
   steady_clock::time_point last_look_ = steady_clock::now();
   std::optional<steady_clock::time_point> unwanted_since_;

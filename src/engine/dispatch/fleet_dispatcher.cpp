@@ -6,6 +6,7 @@
 #include "core/log.hpp"
 #include "core/text/wording.hpp"
 #include "engine/loop/trial_maker.hpp"
+#include "engine/slots/trial_folders.hpp"
 #include "trial/trial_record.hpp"
 
 #include <algorithm>
@@ -20,6 +21,17 @@ namespace {
 
 constexpr std::uint32_t kAloneAfter = 2;  // number of losses after which it trains alone, since it may be
                                           // what ends its ranks
+
+constexpr std::uint32_t kFailsAfter = 4;  // number of losses, the last two of them alone
+constexpr int kMostOfAHost = 3;           // number of losses
+
+bool is_on(const std::optional<Placement>& place, std::size_t rank) {
+  return place && std::ranges::find(place->ranks, rank) != place->ranks.end();
+}
+
+trial::Failure ended_ranks() {
+  return {trial::FailureKind::kException, "ended 4 ranks, the last 2 while it trained alone"};
+}
 
 }  // namespace
 
@@ -204,6 +216,181 @@ void FleetDispatcher::finish(const std::function<void()>& check) {
   }
   require(std::ranges::all_of(arrivals_, &Arrival::follower), "a result came after the run's end");
   mail_.close();
+}
+
+void FleetDispatcher::handle_lost_ranks() {
+  if (!watch_) return;
+  const double limit_s = longest_silence_s(options_.engine.lost_after_s, stopping_);
+  for (const FailureDetector::Loss& loss : watch_->losses(steady_now_s(), limit_s)) lose(loss);
+}
+
+void FleetDispatcher::lose(const FailureDetector::Loss& loss) {
+  const int rank = static_cast<int>(loss.rank);
+  if (!gone_.insert(rank).second) return;
+  lost_ranks_ = true;
+  if (!loss.ends) mail_.send(rank, MessageKind::kAbort);  // in case that it comes back
+  mail_.lose(rank);
+  watch_->leave(loss.rank);
+  if (!loss.ends) end_process(rank);  // a failing rank will still say why
+  store::RankLoss told{rank, options_.ranks.hosts[loss.rank], loss.cause, {}};
+  for (const auto& [name, submitted] : trials_) {
+    if (is_on(submitted.place, loss.rank)) told.trials.push_back(name);
+  }
+  std::ranges::sort(told.trials);
+  log::warning(
+      "rank " + std::to_string(rank) + " on " + told.host + " is lost (" + loss.cause +
+      "): the run goes on without it" +
+      (told.trials.empty() ? "" : ", and trains " + counted(told.trials.size(), "trial") + " again"));
+  for (run::RunListener* listener : *options_.listeners) listener->lost(told);
+  if (ending_) return;
+  std::erase_if(holders_, [&](const auto& entry) { return entry.second == rank; });
+  scheduler_.lose(loss.rank);
+  if (++losses_of_host_[told.host] == kMostOfAHost) {
+    retire(told.host, "has lost " + counted(kMostOfAHost, "rank"));
+  }
+  for (const trial::TrialName name : told.trials) send_again(name);
+}
+
+/// Ends the process of a lost rank. A rank that hangs may wake up one day, and holds its device until then,
+/// so a rank of its host kills it.
+void FleetDispatcher::end_process(int rank) {
+  const RankProcess& process = options_.processes[static_cast<std::size_t>(rank)];
+  if (process.kill(options_.processes[0])) return;
+  for (int other = 1; other < ranks(); ++other) {
+    const RankProcess& neighbour = options_.processes[static_cast<std::size_t>(other)];
+    if (neighbour.place == process.place && !gone_.contains(other))
+      return mail_.send(other, MessageKind::kKill, process);
+  }
+}
+
+/// Tells the other ranks of a group not to wait for the lost one.
+void FleetDispatcher::give_up_group(const Submitted& submitted) {
+  const Placement& place = *submitted.place;
+  if (place.ranks.size() == 1) return;
+  for (const std::size_t rank : place.ranks) {
+    if (rank == 0) {
+      own_slots_.give_up(submitted.sequence);
+    } else {
+      mail_.send(static_cast<int>(rank), MessageKind::kGiveUp, submitted.sequence);
+    }
+  }
+}
+
+void FleetDispatcher::send_again(trial::TrialName name) {
+  Submitted& submitted = trials_.at(name);
+  give_up_group(submitted);
+  ++submitted.losses;
+  if (!stopping_ && !submitted.stuck && submitted.losses < kFailsAfter) return submit_again(name, submitted);
+  if (!stopping_) {
+    Arrival failed{name, submitted.stuck ? took_too_long() : ended_ranks(), {}};
+    failed.timing.rank = static_cast<std::int32_t>(submitted.place->ranks.front());
+    failed.timing.slot = static_cast<std::int32_t>(submitted.place->slot);
+    arrivals_.push_back(std::move(failed));
+  }
+  trials_.erase(name);
+}
+
+/// Marks a stuck trial; its rank ends itself, and is then lost.
+void FleetDispatcher::mark_stuck(trial::TrialName name) {
+  const auto found = trials_.find(name);
+  if (found == trials_.end()) return;
+  Submitted& submitted = found->second;
+  submitted.stuck = submitted.tried++ > 0;
+}
+
+std::set<std::string> FleetDispatcher::hosts_of(const Placement& place) const {
+  std::set<std::string> hosts;
+  for (const std::size_t rank : place.ranks) hosts.insert(options_.ranks.hosts[rank]);
+  return hosts;
+}
+
+/// Returns whether a failure of the trial's program may be that of its host: it has failed on no other one,
+/// all of the trial is on one host, and another one trains.
+bool FleetDispatcher::may_fail_by_its_host(const Submitted& submitted) const {
+  const std::set<std::string> hosts = hosts_of(*submitted.place);
+  return hosts.size() == 1 && scheduler_.trains_beside(*hosts.begin()) &&
+         (submitted.failing_hosts.empty() || submitted.failing_hosts == hosts);
+}
+
+/// Takes the end of a try into the records of its hosts, and decides whether a failure in doubt counts.
+void FleetDispatcher::judge(Arrival& arrival, const Submitted& submitted) {
+  const std::set<std::string> hosts = hosts_of(*submitted.place);
+  const auto* failure = std::get_if<trial::Failure>(&arrival.outcome);
+  if (trial::is_outside(arrival.outcome)) return;  // nothing was trained
+  if (failure == nullptr) {
+    for (const std::string& host : hosts) records_.succeeded(arrival.trial, host, submitted.failed_tries);
+  } else if (arrival.stopped() || failure->kind == trial::FailureKind::kDiverged || hosts.size() > 1 ||
+             failure->is_of_storage()) {
+    return;
+  } else {
+    records_.failed(arrival.trial, *hosts.begin(), submitted.failing_hosts);
+  }
+  for (const std::string& host : hosts) judge_host(host);
+  for (const store::FailedTry& earlier : submitted.failed_tries) judge_host(earlier.host);
+  if (!arrival.in_doubt) return;
+  arrival.again = records_.in_doubt(*hosts.begin()) && scheduler_.trains_beside(*hosts.begin());
+  if (!arrival.again) keep(arrival, submitted);
+}
+
+/// Keeps a failure that counts although its rank has kept nothing of it.
+void FleetDispatcher::keep(const Arrival& arrival, const Submitted& submitted) {
+  results_.add({.trial = *submitted.trial, .outcome = arrival.outcome, .timing = arrival.timing});
+  if (options_.engine.folders) {
+    remove_trial_folders(options_.files, {arrival.trial});
+  } else {
+    results_.leaves_checkpoint(arrival.trial);
+  }
+}
+
+void FleetDispatcher::judge_host(const std::string& host) {
+  scheduler_.set_in_doubt(host, records_.in_doubt(host));
+  if (const std::size_t failures = records_.failures_of_bad(host); failures > 0) {
+    retire(host, "has failed its last " + counted(failures, "trial") + ", and another host trains them");
+  }
+}
+
+void FleetDispatcher::retire(const std::string& host, const std::string& deed) {
+  if (retired_.contains(host) || !scheduler_.retire(host)) return;
+  retired_[host] = deed;
+  log::warning(host + " " + deed + ": it gets no more trials");
+}
+
+/// Makes a full disk the failure of a trial that has met one twice, now while no other trial trained.
+void FleetDispatcher::fail_if_filled(Arrival& arrival, const Submitted& submitted) {
+  auto& failure = std::get<trial::Failure>(arrival.outcome);
+  if (failure.kind != trial::FailureKind::kFilledStorage) return;
+  failure.kind = trial::FailureKind::kProgram;
+  arrival.again = arrival.unsaved = arrival.begins_again = false;
+  keep(arrival, submitted);
+}
+
+/// After an attempt without a result, another host makes the next one, if there is another, else another
+/// rank; a group's goes to any block there.
+void FleetDispatcher::try_again(const Arrival& arrival) {
+  const auto found = trials_.find(arrival.trial);
+  if (stopping_) {
+    trials_.erase(found);
+    return;
+  }
+  Submitted& submitted = found->second;
+  const auto& failure = std::get<trial::Failure>(arrival.outcome);
+  const std::string& host = options_.ranks.hosts[static_cast<std::size_t>(arrival.timing.rank)];
+  submitted.alone |= failure.kind == trial::FailureKind::kFilledStorage;
+  if (!failure.is_of_storage()) {
+    if (!arrival.in_doubt) ++submitted.tried;
+    submitted.failed_tries.push_back({arrival.timing.rank, host, failure.reason});
+    if (failure.kind == trial::FailureKind::kProgram) submitted.failing_hosts.insert(host);
+    for (run::RunListener* listener : *options_.listeners) {
+      listener->failed(arrival.trial, submitted.failed_tries.back());
+    }
+  }
+  for (const std::size_t tried : submitted.place->ranks) submitted.tried_on.push_back(tried);
+  const std::string next = arrival.in_doubt
+                               ? "it may be " + host + " that fails: another host tries once more"
+                               : "it is tried once more";
+  log::info("trial " + to_text(arrival.trial) + " on rank " + std::to_string(arrival.timing.rank) + ": " +
+            failure.reason + "; " + next + (submitted.alone ? ", alone" : ""));
+  submit_again(arrival.trial, submitted);
 }
 
 }  // namespace skyline::engine

@@ -13,11 +13,8 @@
 #include <array>
 #include <cctype>
 #include <cmath>
-#include <sstream>
 #include <variant>
 #include <vector>
-
-#include <unistd.h>
 
 namespace skyline::evaluate {
 namespace {
@@ -26,20 +23,6 @@ namespace fs = std::filesystem;
 
 /// Programs that read a file of commands, in no other folder than this one, without a version in their names.
 constexpr std::array<std::string_view, 3> kInterpreters{"python", "Rscript", "perl"};
-
-std::vector<fs::path> folders_of(const std::string& path) {
-  std::vector<fs::path> folders;
-  std::istringstream text(path);
-  for (std::string folder; std::getline(text, folder, ':');) {
-    if (folder.starts_with('/')) folders.emplace_back(folder);
-  }
-  return folders;
-}
-
-bool is_executable(const fs::path& file) {
-  std::error_code failure;
-  return fs::is_regular_file(file, failure) && access(file.c_str(), X_OK) == 0;
-}
 
 /// Returns whether an argument of `run` has the text.
 bool is_in_arguments(const ConfigNode& run, const std::string& text) {
@@ -225,33 +208,8 @@ void check_port_range(const CommandOptions& options, const ConfigNode& written) 
 
 }  // namespace
 
-fs::path find_program(const std::string& program, const std::string& path) {
-  if (program.find('/') != std::string::npos) {
-    const fs::path file = fs::absolute(program);
-    if (is_executable(file)) return file;
-    std::error_code failure;
-    throw UserError(in_quotes(program) +
-                    (fs::exists(file, failure) ? " cannot be executed" : " is not there") + " on " +
-                    host_name());
-  }
-  std::string reason = " is in no folder of PATH on ";
-  for (const fs::path& folder : folders_of(path)) {
-    if (is_executable(folder / program)) return folder / program;
-    std::error_code failure;
-    if (fs::is_regular_file(folder / program, failure)) reason = " cannot be executed on ";
-  }
-  throw UserError(in_quotes(program) + reason + host_name());
-}
-
 void check_program(const ConfigNode& arguments) {
   check_arguments(&arguments, {}, process_variable("PATH").value_or(""));
-}
-
-std::vector<std::string> program_arguments(const std::vector<std::string>& arguments) {
-  std::vector<std::string> all;
-  for (const std::string& argument : arguments) all.push_back(filled(argument, {}));
-  all.front() = find_program(all.front(), process_variable("PATH").value_or("")).string();
-  return all;
 }
 
 std::string path_of_trainer(const CommandOptions& options) {

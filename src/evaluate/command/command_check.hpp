@@ -5,23 +5,13 @@
 #include "evaluate/command/process_group.hpp"
 
 #include <cstddef>
-#include <filesystem>
 #include <string>
-#include <vector>
 
 namespace skyline::evaluate {
-
-/// Finds a program as a shell would: by its path if it has a `/`, else in the folders of PATH, but never in
-/// the current folder. Returns its absolute path.
-/// @param path  the variable PATH
-/// @throws UserError with the reason alone if it is not there or cannot be executed; it names this host
-std::filesystem::path find_program(const std::string& program, const std::string& path);
 
 /// Checks a program, and its script, that gets nothing of a trial, as the user wrote its arguments.
 /// @throws UserError
 void check_program(const ConfigNode& arguments);
-/// Returns the arguments with which it starts, first its absolute path. @throws UserError if it is not there
-std::vector<std::string> program_arguments(const std::vector<std::string>& arguments);
 
 /// Returns the variable PATH that a section's trainer gets.
 std::string path_of_trainer(const CommandOptions& options);

@@ -1,7 +1,6 @@
 #include "evaluate/command/command_metric.hpp"
 
 #include "core/config/argument_vector.hpp"
-#include "core/config/byte_size.hpp"
 #include "core/config/config_text.hpp"
 #include "trial/metric_keys.hpp"
 
@@ -64,19 +63,6 @@ ConfigNode complete_section(const CommandMetric& metric) {
 }
 
 }  // namespace
-
-const OptionTable<CommandLimits>& CommandLimits::table() {
-  static const OptionTable<CommandLimits> table{
-      {"memory", &CommandLimits::memory_bytes, if_given(byte_size()),
-       "Most memory of all processes of an attempt on a host together.", KeyRule::kMayChange},
-      {"processes", &CommandLimits::processes, if_given(integer<std::uint64_t>(at_least(1))),
-       "Most processes and threads of an attempt on a host together, as pids.max of control groups counts "
-       "them.",
-       KeyRule::kMayChange},
-      {"open_files", &CommandLimits::open_files, if_given(integer<std::uint64_t>(at_least(16))),
-       "Most open files of each process.", KeyRule::kMayChange}};
-  return table;
-}
 
 const OptionTable<CommandMetric>& CommandMetric::table() {
   static const OptionTable<CommandMetric> table{

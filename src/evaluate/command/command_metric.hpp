@@ -3,6 +3,7 @@
 #include "skyline/core/option_table.hpp"
 #include "skyline/trial/metric.hpp"
 
+#include "evaluate/process/process_plan.hpp"
 #include "trial/given_metric.hpp"
 
 #include <cstdint>
@@ -11,14 +12,6 @@
 #include <vector>
 
 namespace skyline::evaluate {
-
-/// The limits of all processes of one attempt together, except open_files, which is one of each process.
-struct CommandLimits {
-  std::optional<std::uint64_t> memory_bytes = {};
-  std::optional<std::uint64_t> processes = {};
-  std::optional<std::uint64_t> open_files = {};
-  static const OptionTable<CommandLimits>& table();
-};
 
 /// The origin of a metric's values: the trainer, a program that measures it after the training, or an
 /// expression, by which it is known before.
@@ -30,7 +23,7 @@ struct CommandMetric : trial::Metric {
   std::optional<double> timeout_s = 600;  // limit of one measurement
   std::optional<std::uint32_t> at_once = {};  // most measurements of it at a time, over the whole run
   std::uint32_t measurements = 1;             // measurements per trial, whose median counts
-  CommandLimits limits = {};
+  ProcessLimits limits = {};
   bool is_before = false;                        // whether its program is asked before the training
   bool is_exact = false;                         // whether that one has the same answer for the same trial
   std::optional<trial::GivenMetric> given = {};  // the whole description, if an expression gives it

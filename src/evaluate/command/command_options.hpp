@@ -46,7 +46,7 @@ struct CommandOptions {
   std::uint64_t log_limit_bytes = std::uint64_t{1} << 20U;
   std::uint64_t folder_limit_bytes = std::uint64_t{10} << 30U;
   bool inherit = false;
-  CommandLimits limits = {};
+  ProcessLimits limits = {};
   std::vector<NamedText> variables = {};  // `env`
   std::vector<std::string> passed = {};   // `pass`: names of variables
   std::vector<std::string> prepare = {};  // program and arguments; empty if there is nothing to prepare

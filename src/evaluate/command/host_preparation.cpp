@@ -2,15 +2,10 @@
 
 #include "skyline/core/error.hpp"
 
-#include "core/backoff.hpp"
 #include "core/log.hpp"
 #include "core/text/foreign_text.hpp"
-#include "core/text/wording.hpp"
-#include "evaluate/command/command_check.hpp"
 #include "evaluate/command/placeholders.hpp"
 #include "evaluate/process/error_words.hpp"
-#include "evaluate/process/trainer_process.hpp"
-#include "evaluate/process/trainer_variables.hpp"
 #include "store/publish/folder_tree.hpp"
 #include "store/publish/pinned_folders.hpp"
 #include "store/publish/publish.hpp"
@@ -18,7 +13,6 @@
 #include "store/run_folder/run_folder.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -29,7 +23,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::chrono::milliseconds kPollPreparation(100);
 constexpr std::size_t kMostLogs = 300;  // logs of successful trials that a run keeps
 constexpr std::size_t kLeastLogs = 10;  // lower bound of the logs that a rank keeps
 
@@ -47,50 +40,43 @@ void keep_start_folder(const fs::path& run) {
                   printable(here) + "; or remove " + file.string());
 }
 
+fs::path log_of(const TrainerHost& host, const std::string& program) {
+  return store::RunPaths{host.services.folder}.log().parent_path() / (program + ".log");
+}
+
 ProcessPlan plan_of(const TrainerHost& host, const store::AttemptFolder& folder,
                     const std::vector<std::string>& devices) {
   const CommandOptions& options = host.options;
   const std::string& name = host.services.place.host;
   const Variables values{{"data", host.services.data_file.string()},
                          {"cache", store::cache_folder(host.services.folder, name).string()}};
-  ProcessPlan plan{
-      .environment = environment_of(trainer_variables(host, folder.temporary(), devices)),
-      .folder = fs::current_path(),
-      .log = store::RunPaths{host.services.folder}.log().parent_path() / ("prepare." + name + ".log"),
-      .log_limit = options.log_limit_bytes,
-      .grace_s = options.grace_s};
-  for (const std::string& argument : options.prepare) plan.arguments.push_back(filled(argument, values));
-  plan.arguments.front() = find_program(plan.arguments.front(), path_of_trainer(options)).string();
+  ProcessPlan plan =
+      plan_program(options.prepare, values, trainer_variables(host, folder.temporary(), devices),
+                   log_of(host, "prepare." + name));
+  plan.log_limit = options.log_limit_bytes;
+  plan.timeout_s = options.prepare_timeout_s;
+  plan.timeout_name = "command.prepare_timeout";
+  plan.grace_s = options.grace_s;
   return plan;
 }
 
 /// Why a preparation has no good end; empty if it has one.
 std::string problem_of(const TrainerHost& host, const ProcessPlan& plan) {
-  const std::optional<double>& most_s = host.options.prepare_timeout_s;
-  const auto begin = std::chrono::steady_clock::now();
   bool stopped = false;
-  bool late = false;
-  TrainerProcess process(plan);
-  std::optional<ProcessEnd> end;
-  while (!(end = process.poll())) {
-    late = late || (!stopped && most_s && seconds_since(begin) > *most_s);
-    stopped = stopped || (!late && host.services.stop_requested && host.services.stop_requested());
-    if (late || stopped) process.stop();
-    process.wait(kPollPreparation);
-  }
-  if (late) return "took longer than command.prepare_timeout (" + seconds_text(*most_s) + ")";
-  if (stopped || (end->kind == ProcessEnd::Kind::kExited && end->value == 0)) return {};
-  return "failed with " + end->reason;
+  const ProcessEnd end = UserProgram(plan).watch(nullptr, [&] {
+    return stopped = stopped || (host.services.stop_requested && host.services.stop_requested());
+  });
+  if (stopped || end.is_good()) return {};
+  return (end.kind == ProcessEnd::Kind::kTimedOut ? "" : "failed with ") + end.reason;
 }
 
 /// Returns the plan of a rank's server.
 ProcessPlan server_plan(const TrainerHost& host, const std::vector<std::string>& devices, int rank) {
   const CommandOptions& options = host.options;
   return {.arguments = {host.program.string(), "-m", "skyline.fork_server", *options.python},
-          .environment = environment_of(trainer_variables(host, host.server_folder->temporary(), devices)),
+          .variables = trainer_variables(host, host.server_folder->temporary(), devices),
           .folder = fs::current_path(),
-          .log = store::RunPaths{host.services.folder}.log().parent_path() /
-                 ("server." + std::to_string(rank) + ".log"),
+          .log = log_of(host, "server." + std::to_string(rank)),
           .log_limit = options.log_limit_bytes,
           .processors = host.services.place.processors,
           .grace_s = options.grace_s};

@@ -8,11 +8,6 @@
 #include "core/text/wording.hpp"
 #include "evaluate/command/command_check.hpp"
 #include "evaluate/command/placeholders.hpp"
-#include "evaluate/command/trial_inputs.hpp"
-#include "evaluate/process/log_tail.hpp"
-#include "evaluate/process/report_reader.hpp"
-#include "evaluate/process/trainer_process.hpp"
-#include "evaluate/process/trainer_variables.hpp"
 #include "trial/scope_timer.hpp"
 
 #include <algorithm>
@@ -31,7 +26,6 @@ using std::chrono::milliseconds;
 using trial::Failure;
 using trial::FailureKind;
 
-constexpr milliseconds kPollMeasurement(20);
 constexpr milliseconds kFirstLookForTurn(20);
 constexpr milliseconds kLooksForTurn(250);
 constexpr double kMeasuringGrace_s = 5;
@@ -130,7 +124,7 @@ bool MetricCommands::asks() const {
 }
 
 trial::Outcome MetricCommands::ask(const trial::Trial& trial, trial::EvaluationContext& context,
-                                   const MeasuringPlace& place) const {
+                                   const ProgramPlace& place) const {
   EarlyAnswers answers = run_folder_.empty() ? EarlyAnswers() : read_early_answers(run_folder_, trial);
   if (trial.is_final() && !run_folder_.empty()) {
     for (const auto& [metric, answer] : read_searched_answers(run_folder_, trial)) {
@@ -182,7 +176,7 @@ trial::Outcome MetricCommands::unmeasured(trial::Outcome trained) const {
 }
 
 trial::Outcome MetricCommands::measured(trial::Outcome trained, const trial::Trial& trial,
-                                        trial::EvaluationContext& context, const MeasuringPlace& place,
+                                        trial::EvaluationContext& context, const ProgramPlace& place,
                                         const std::vector<double>& asked) const {
   auto* const measurements = std::get_if<trial::Measurements>(&trained);
   if (measurements == nullptr) return trained;
@@ -199,7 +193,7 @@ trial::Outcome MetricCommands::measured(trial::Outcome trained, const trial::Tri
 
 MetricCommands::Measured MetricCommands::measure(const Program& program, const trial::Trial& trial,
                                                  trial::EvaluationContext& context,
-                                                 const MeasuringPlace& place) const {
+                                                 const ProgramPlace& place) const {
   const std::string& name = program.metric.name;
   FileDescriptor turn;
   if (program.turns && !(turn = acquire(*program.turns, context))) return stopped_for_all(context);
@@ -207,13 +201,10 @@ MetricCommands::Measured MetricCommands::measure(const Program& program, const t
   log.replace_extension(file_name_of(name) + ".log");
   Measured measured = repeated(program, trial, log, turn.get(), context, place);
   auto* const failure = std::get_if<Failure>(&measured);
-  const bool failed =
-      failure != nullptr && failure->kind != FailureKind::kStopped && !failure->is_of_storage();
-  log = place.logs.keep(log, failed);
-  if (failed) {
+  if (failure != nullptr && failure->kind != FailureKind::kStopped) {
     failure->reason = in_quotes(name) + ": " + failure->reason;
-    warn_with_tail("trial " + to_text(trial.name()) + ": " + failure->reason, log);
   }
+  (void)keep_log(log, failure, place.logs, "trial " + to_text(trial.name()));
   return measured;
 }
 
@@ -222,7 +213,7 @@ MetricCommands::Measured MetricCommands::measure(const Program& program, const t
 MetricCommands::Measured MetricCommands::repeated(const Program& program, const trial::Trial& trial,
                                                   const fs::path& log, int turn,
                                                   trial::EvaluationContext& context,
-                                                  const MeasuringPlace& place) const {
+                                                  const ProgramPlace& place) const {
   const CommandMetric& metric = program.metric;
   std::vector<double> values;
   for (std::uint32_t number = 0; number < metric.measurements; ++number) {
@@ -253,65 +244,34 @@ MetricCommands::Measured MetricCommands::repeated(const Program& program, const 
 /// @param turn    as in repeated()
 MetricCommands::Measured MetricCommands::run(const Program& program, std::uint32_t number,
                                              const fs::path& log, int turn, trial::EvaluationContext& context,
-                                             const MeasuringPlace& place) const {
+                                             const ProgramPlace& place) const {
   const CommandMetric& metric = program.metric;
-  ProcessPlan plan{.environment = environment_of(place.variables),
-                   .folder = fs::current_path(),
-                   .log = log,
-                   .report_file = place.folder.report(),
-                   .held = turn,
-                   .processors = place.processors,
-                   .memory_bytes = metric.limits.memory_bytes,
-                   .processes = metric.limits.processes,
-                   .open_files = metric.limits.open_files,
-                   .grace_s = kMeasuringGrace_s};
+  ProcessPlan plan = plan_program(metric.run, place.placeholders, place.variables, log);
+  plan.report_file = place.folder.report();
   plan.report_file += "." + std::to_string(&program - programs_.data()) + "." + std::to_string(number);
-  for (const std::string& argument : metric.run) {
-    plan.arguments.push_back(filled(argument, place.placeholders));
-  }
-  const auto path = place.variables.find("PATH");
-  plan.arguments.front() =
-      find_program(plan.arguments.front(), path != place.variables.end() ? path->second : "").string();
+  plan.held = turn;
+  plan.processors = place.processors;
+  plan.limits = metric.limits;
+  plan.timeout_s = metric.timeout_s;
+  plan.grace_s = kMeasuringGrace_s;
   show("measures " + metric.name + ": " + printable(joined(plan.arguments, " ")));
 
   const trial::ScopeTimer timer(context.timing(), &trial::TrialTiming::latency_s);
-  const auto begin = std::chrono::steady_clock::now();
   ReportReader reader(std::vector<trial::Metric>{metric}, true);  // it counts here, whatever its `when`
-  const auto reason_to_end = [&]() -> std::optional<Failure> {
-    if (must_stop(context)) return stopped_for_all(context);
-    if (reader.mistake()) return Failure{FailureKind::kProgram, *reader.mistake()};
-    if (!metric.timeout_s || seconds_since(begin) <= *metric.timeout_s) return std::nullopt;
-    return Failure{FailureKind::kProgram,
-                   "took longer than its timeout (" + seconds_text(*metric.timeout_s) + ")"};
-  };
-  TrainerProcess process(plan);
   std::optional<Failure> ended_by;
-  std::optional<ProcessEnd> end;
-  while (!(end = process.poll())) {
-    process.collect(reader);
-    if (!ended_by && (ended_by = reason_to_end())) process.stop();
-    process.wait(kPollMeasurement);
-  }
-  process.collect(reader);
-  if (ended_by) return *ended_by;
-  const bool succeeded = end->kind == ProcessEnd::Kind::kExited && end->value == 0;
-  std::variant<trial::Measurements, std::string> result = reader.finish();
-  if (!succeeded || std::holds_alternative<std::string>(result)) {
-    if (const auto fault = find_storage_fault(place.written, log_tail(log), end->log_error)) {
-      return Failure{FailureKind::kStorage, in_quotes(metric.name) + ": " + fault->to_text()};
+  const ProcessEnd end = UserProgram(plan).watch(&reader, [&] {
+    if (ended_by) return true;
+    if (must_stop(context)) {
+      ended_by = stopped_for_all(context);
+    } else if (reader.mistake()) {
+      ended_by = Failure{FailureKind::kProgram, *reader.mistake()};
     }
-  }
-  if (!succeeded) {
-    Failure failure = failure_of(*end);
-    const OwnNames names = own_names(run_folder_, place.placeholders, place.folder, end->process);
-    if (end->is_own()) failure.reason += said_in(log, names);
-    return failure;
-  }
-  left_out_->warn(in_quotes(metric.name), reader.take_reasons(), place.logs);
-  if (auto* mistake = std::get_if<std::string>(&result)) {
-    return Failure{FailureKind::kProgram, std::move(*mistake)};
-  }
-  const double value = std::get<trial::Measurements>(result).values.front();
+    return ended_by.has_value();
+  });
+  if (ended_by) return *std::move(ended_by);
+  trial::Outcome outcome = result_of(end, reader, place, log, in_quotes(metric.name), *left_out_);
+  if (auto* const failure = std::get_if<Failure>(&outcome)) return std::move(*failure);
+  const double value = std::get<trial::Measurements>(outcome).values.front();
   show("measured: " + metric.name + " " + ConfigNode::make_number(value).as_text());
   return value;
 }

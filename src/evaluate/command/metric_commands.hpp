@@ -6,11 +6,7 @@
 #include "evaluate/command/command_metric.hpp"
 #include "evaluate/command/early_answers.hpp"
 #include "evaluate/command/measurement_semaphore.hpp"
-#include "evaluate/command/storage_fault.hpp"
-#include "evaluate/process/report_reader.hpp"
-#include "evaluate/process/trainer_variables.hpp"
-#include "store/run_folder/attempt_folder.hpp"
-#include "store/run_folder/trial_logs.hpp"
+#include "evaluate/command/program_place.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -23,17 +19,6 @@
 #include <vector>
 
 namespace skyline::evaluate {
-
-/// The surroundings of the programs that measure a trial.
-struct MeasuringPlace {
-  Variables placeholders;
-  Variables variables;
-  std::vector<int> processors;  // empty: those of the thread that starts them
-  const store::AttemptFolder& folder;
-  WrittenPlaces written;
-  store::TrialLogs& logs;
-  std::int64_t step = 0;  // last one of the trial's learning curve
-};
 
 /// Returns an outcome whose values are those of programs, with NaN for the evaluator's own metrics before
 /// them.
@@ -66,7 +51,7 @@ class MetricCommands {
   ///          search trial breaks a constraint: a member of the front is not refused because of noise
   /// @throws as measured()
   trial::Outcome ask(const trial::Trial& trial, trial::EvaluationContext& context,
-                     const MeasuringPlace& place) const;
+                     const ProgramPlace& place) const;
   /// Returns the outcome of a training with NaN for each of these metrics.
   trial::Outcome unmeasured(trial::Outcome trained) const;
   /// Returns the outcome of a training with the values of these metrics after its own ones: NaN where a
@@ -76,7 +61,7 @@ class MetricCommands {
   /// @throws GroupAborted if another member of the trial has failed; Problem if a program could not be
   /// started
   trial::Outcome measured(trial::Outcome trained, const trial::Trial& trial,
-                          trial::EvaluationContext& context, const MeasuringPlace& place,
+                          trial::EvaluationContext& context, const ProgramPlace& place,
                           const std::vector<double>& asked) const;
 
  private:
@@ -87,11 +72,11 @@ class MetricCommands {
   };
 
   Measured measure(const Program& program, const trial::Trial& trial, trial::EvaluationContext& context,
-                   const MeasuringPlace& place) const;
+                   const ProgramPlace& place) const;
   Measured repeated(const Program& program, const trial::Trial& trial, const std::filesystem::path& log,
-                    int turn, trial::EvaluationContext& context, const MeasuringPlace& place) const;
+                    int turn, trial::EvaluationContext& context, const ProgramPlace& place) const;
   Measured run(const Program& program, std::uint32_t number, const std::filesystem::path& log, int turn,
-               trial::EvaluationContext& context, const MeasuringPlace& place) const;
+               trial::EvaluationContext& context, const ProgramPlace& place) const;
   bool depends_on_training(const std::string& metric) const;
   std::string broken_bound(const EarlyAnswers& answers) const;
   void show(const std::string& line) const;

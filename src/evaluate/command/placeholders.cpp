@@ -4,10 +4,10 @@
 
 #include "core/config/foreign_words.hpp"
 #include "core/text/foreign_text.hpp"
-#include "evaluate/process/trainer_variables.hpp"
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 namespace skyline::evaluate {
 namespace {
@@ -78,6 +78,24 @@ std::string filled(std::string_view argument, const Variables& values) {
         text += value->second;
       });
   return text;
+}
+
+std::vector<std::string> filled(const std::vector<std::string>& arguments, const Variables& values) {
+  std::vector<std::string> all;
+  for (const std::string& argument : arguments) all.push_back(filled(argument, values));
+  return all;
+}
+
+ProcessPlan plan_program(const std::vector<std::string>& arguments, const Variables& values,
+                         Variables variables, std::filesystem::path log) {
+  ProcessPlan plan{.arguments = filled(arguments, values),
+                   .variables = std::move(variables),
+                   .folder = std::filesystem::current_path(),
+                   .log = std::move(log)};
+  const auto path = plan.variables.find("PATH");
+  std::string& program = plan.arguments.front();
+  program = find_program(program, path == plan.variables.end() ? "" : path->second).string();
+  return plan;
 }
 
 bool uses_placeholder(const std::vector<std::string>& arguments, const std::string& name) {

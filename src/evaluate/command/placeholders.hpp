@@ -3,7 +3,9 @@
 #include "skyline/core/config_node.hpp"
 
 #include "evaluate/command/process_group.hpp"
+#include "evaluate/process/process_plan.hpp"
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +21,13 @@ std::vector<std::string> placeholders_in(std::string_view argument);
 /// whatever it contains.
 /// @throws InternalError for a placeholder without a value, or an argument that placeholders_in refuses
 std::string filled(std::string_view argument, const Variables& values);
+std::vector<std::string> filled(const std::vector<std::string>& arguments, const Variables& values);
+
+/// Returns the plan of a program whose arguments have placeholders. It starts in this process's folder.
+/// @param variables  the program is found in their PATH
+/// @throws UserError as find_program; InternalError as filled()
+ProcessPlan plan_program(const std::vector<std::string>& arguments, const Variables& values,
+                         Variables variables, std::filesystem::path log);
 
 /// Returns whether one of the arguments has this placeholder; a malformed one has none.
 bool uses_placeholder(const std::vector<std::string>& arguments, const std::string& name);

@@ -141,6 +141,16 @@ std::optional<Failure> failure_by_own_files(const StorageFault& fault, const Wri
   return Failure{FailureKind::kFilledStorage, "its files filled a disk"};
 }
 
+std::exception_ptr HostFault::first() const {
+  const std::lock_guard lock(mutex_);
+  return first_;
+}
+
+void HostFault::note(std::exception_ptr fault) {
+  const std::lock_guard lock(mutex_);
+  if (first_ == nullptr) first_ = std::move(fault);
+}
+
 void StoragePatience::relieve() {
   const std::lock_guard lock(mutex_);
   waited_s_ = 0;

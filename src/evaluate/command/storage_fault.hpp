@@ -1,7 +1,9 @@
 #pragma once
 
+#include "skyline/core/error.hpp"
 #include "skyline/trial/evaluator.hpp"
 
+#include <exception>
 #include <filesystem>
 #include <mutex>
 #include <optional>
@@ -36,6 +38,31 @@ std::optional<StorageFault> find_storage_fault(const WrittenPlaces& places,
 /// Returns the failure of a trial that has met a full disk although it had room. Call it when the trial's own
 /// files are gone. Returns nullopt if others fill the disk, or if the fault is another one.
 std::optional<trial::Failure> failure_by_own_files(const StorageFault& fault, const WrittenPlaces& places);
+
+/// The first fault of a rank: it lacks something, such as room for a folder or a process, which is no fault
+/// of a trial, so the job ends. Slot threads share it.
+class HostFault {
+ public:
+  std::exception_ptr first() const;
+  void note(std::exception_ptr fault);
+  /// Calls a function, and notes a fault that it throws. Mistakes are not noted.
+  template <typename Call>
+  auto watch(const Call& call) {
+    try {
+      return call();
+    } catch (const FaultError&) {
+      note(std::current_exception());
+      throw;
+    } catch (const std::filesystem::filesystem_error& fault) {
+      note(std::make_exception_ptr(FaultError(fault.what())));
+      throw;
+    }
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::exception_ptr first_;  // guarded by the mutex
+};
 
 /// The patience of a rank with its storage, for programs. Such a fault is nobody's failure: the trial has no
 /// result, and is tried again when nothing is wrong any more, as long as `run.storage_patience` allows. Slot

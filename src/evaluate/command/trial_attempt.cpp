@@ -8,9 +8,8 @@
 #include "core/text/wording.hpp"
 #include "evaluate/command/command_check.hpp"
 #include "evaluate/command/placeholders.hpp"
-#include "evaluate/command/trial_inputs.hpp"
-#include "evaluate/process/log_tail.hpp"
-#include "evaluate/process/trainer_variables.hpp"
+#include "evaluate/command/program_place.hpp"
+#include "evaluate/process/error_words.hpp"
 #include "store/publish/folder_tree.hpp"
 #include "trial/course_text.hpp"
 #include "trial/scope_timer.hpp"
@@ -27,7 +26,6 @@ namespace fs = std::filesystem;
 using trial::Failure;
 using trial::FailureKind;
 
-constexpr std::chrono::milliseconds kPoll(20);
 // Between two looks at the size of a trial's folder, and how often the time of a look that must be.
 constexpr std::chrono::seconds kLeastLook(5);
 constexpr int kPauseOfLooks = 50;
@@ -149,10 +147,10 @@ void TrialAttempt::show(const ProcessPlan& plan) const {
   if (!host_.services.watch) return;
   host_.services.watch("program: " + printable(plan.arguments.front()));
   host_.services.watch("arguments: " + quoted({plan.arguments.begin() + 1, plan.arguments.end()}));
-  for (const std::string& variable : plan.environment) {
-    const std::string name = variable.substr(0, variable.find('='));
+  for (const auto& [name, value] : plan.variables) {
     const bool passed = std::ranges::count(host_.options.passed, name) > 0;
-    host_.services.watch("variable: " + (passed ? name + " (passed, not shown)" : printable(variable)));
+    host_.services.watch("variable: " +
+                         (passed ? name + " (passed, not shown)" : printable(name + "=" + value)));
   }
   std::vector<std::string> processors;
   for (const int processor : plan.processors) processors.push_back(std::to_string(processor));
@@ -160,10 +158,14 @@ void TrialAttempt::show(const ProcessPlan& plan) const {
                        ", folder " + printable(plan.folder.string()));
 }
 
-MeasuringPlace TrialAttempt::measuring_place(const std::vector<int>& processors) {
-  return {placeholders(),     variables(context_.place().devices),
-          processors,         folder_,
-          written_places(),   host_.logs,
+ProgramPlace TrialAttempt::place(const std::vector<int>& processors) const {
+  return {host_.services.folder,
+          placeholders(),
+          variables(context_.place().devices),
+          processors,
+          folder_,
+          written_places(),
+          host_.logs,
           last_step_of_curve_};
 }
 
@@ -171,16 +173,15 @@ MeasuringPlace TrialAttempt::measuring_place(const std::vector<int>& processors)
 /// @throws GroupAborted on other members than the first one if a program failed
 std::optional<trial::Outcome> TrialAttempt::ask(const std::vector<int>& processors) {
   if (!host_.measuring.asks()) return std::nullopt;
-  trial::Outcome asked = ask_together(
-      group_, [&] { return host_.measuring.ask(trial_, context_, measuring_place(processors)); });
+  trial::Outcome asked =
+      ask_together(group_, [&] { return host_.measuring.ask(trial_, context_, place(processors)); });
   if (auto* const values = std::get_if<trial::Measurements>(&asked)) asked_ = values->values;
   if (trial::is_whole(asked)) return std::nullopt;
   return of_program_metrics(std::move(asked), host_.metrics.size());
 }
 
-trial::Outcome TrialAttempt::run() {
-  // Until the process runs, the trial's time does not.
-  std::optional<trial::TrialWait> start(std::in_place, context_, &trial::TrialTiming::setup_s);
+/// Begins the attempt. Returns its outcome if this member starts no process, or the trial must stop before.
+std::optional<trial::Outcome> TrialAttempt::prepare(Start& start) {
   const bool all_listen = host_.options.framework_or_default() == CommandFramework::kTensorflow;
   if (host_.options.forms_groups() && (leads() || all_listen)) port_.emplace(host_.ports.acquire());
   if (!share_folder()) {
@@ -191,10 +192,9 @@ trial::Outcome TrialAttempt::run() {
   rendezvous_ = exchange_rendezvous();
   if (!starts_process()) {
     start.reset();
-    if (auto ended = ask({})) return *std::move(ended);
+    if (auto ended = ask({})) return ended;
     return wait_for_members(context_, trial::Measurements{});
   }
-  const bool starts_all = host_.options.launch != CommandLaunch::kProcess;
   const auto is_like_first = [&](const ProcessPlace& each) {
     return each.local_processes == places_.front().local_processes;
   };
@@ -208,6 +208,31 @@ trial::Outcome TrialAttempt::run() {
   if (host_.services.write_network && uses_network) {
     host_.services.write_network(trial_.architecture(), folder_.network());
   }
+  return std::nullopt;
+}
+
+/// Runs the process to its end. Until it has started, the trial's time does not run.
+ProcessEnd TrialAttempt::run(const ProcessPlan& plan, Start& start) {
+  UserProgram program(plan, launcher_start());
+  std::optional<trial::ScopeTimer> timer;
+  const auto must_end_now = [&] {
+    if (start && program.has_started()) {
+      start.reset();
+      timer.emplace(context_.timing(), &trial::TrialTiming::train_s);
+    }
+    take_points();
+    return must_end();
+  };
+  const ProcessEnd end = program.watch(&reports_, must_end_now);
+  start.reset();
+  take_points();
+  return end;
+}
+
+trial::Outcome TrialAttempt::run() {
+  Start start(std::in_place, context_, &trial::TrialTiming::setup_s);
+  if (auto ended = prepare(start)) return *std::move(ended);
+  const bool starts_all = host_.options.launch != CommandLaunch::kProcess;
   const auto members = static_cast<std::size_t>(starts_all ? place_.local_processes : 1);
   const auto share = host_.processors.acquire(members * static_cast<std::size_t>(host_.options.threads));
   ProcessPlan planned = plan();
@@ -216,27 +241,17 @@ trial::Outcome TrialAttempt::run() {
   start.reset();
   if (auto ended = ask(planned.processors)) return *std::move(ended);
   start.emplace(context_, &trial::TrialTiming::setup_s);
-  TrainerProcess process(planned, launcher_start());
-  std::optional<ProcessEnd> end;
-  do {
-    if (must_end()) process.stop();
-    process.wait(kPoll);
-  } while (!process.has_started() && !(end = process.poll()));
-  start.reset();
-  {
-    const trial::ScopeTimer timer(context_.timing(), &trial::TrialTiming::train_s);
-    end = watch(process);
-  }
-  const bool ended_itself = !ended_by_ && end->kind == ProcessEnd::Kind::kExited;
+  const ProcessEnd end = run(planned, start);
+  const bool ended_itself = !ended_by_ && end.kind == ProcessEnd::Kind::kExited;
   if (!ended_itself) {
     store::remove_left_locks(store::cache_folder(host_.services.folder, host_.services.place.host));
   }
-  trial::Outcome outcome = judge(*end);
+  trial::Outcome outcome = judge(end, place(planned.processors));
   keep_log(outcome);
   warn_of_unreported(outcome);
   if (leads()) {
-    outcome = host_.measuring.measured(std::move(outcome), trial_, context_,
-                                       measuring_place(planned.processors), asked_);
+    outcome =
+        host_.measuring.measured(std::move(outcome), trial_, context_, place(planned.processors), asked_);
     if (std::holds_alternative<trial::Measurements>(outcome)) {
       if (auto excess = excess_of_folder()) outcome = *std::move(excess);
     }
@@ -268,8 +283,7 @@ bool TrialAttempt::must_end() {
 }
 
 /// Hands on what the process has reported. Only process 0 may report.
-void TrialAttempt::take_points(TrainerProcess& process) {
-  process.collect(reports_);
+void TrialAttempt::take_points() {
   if (!leads()) {
     if (reports_.lines() > 0 && !host_.told_of_others.exchange(true) && host_.logs.should_tell("processes")) {
       log::warning("trial " + to_text(trial_.name()) + ": process " + std::to_string(place_.rank) +
@@ -286,35 +300,12 @@ void TrialAttempt::take_points(TrainerProcess& process) {
   decisions_.decide();
 }
 
-ProcessEnd TrialAttempt::watch(TrainerProcess& process) {
-  while (true) {
-    const std::optional<ProcessEnd> end = process.poll();
-    take_points(process);
-    if (end) return *end;
-    if (must_end()) process.stop();
-    process.wait(kPoll);
-  }
-}
-
-/// Returns the failure of a process that has no result because of this host's storage.
-std::optional<Failure> TrialAttempt::failure_by_storage(const ProcessEnd& end) const {
-  const std::optional<StorageFault> fault =
-      find_storage_fault(written_places(), log_tail(log_), end.log_error);
-  if (!fault) return std::nullopt;
-  return Failure{FailureKind::kStorage, fault->to_text()};
-}
-
-Failure TrialAttempt::failure_of(const ProcessEnd& end) const {
-  Failure failure = evaluate::failure_of(end);
-  using Kind = ProcessEnd::Kind;
-  if (end.kind == Kind::kExited || end.kind == Kind::kSignaled || end.kind == Kind::kNotStarted) {
-    if (std::optional<Failure> by_storage = failure_by_storage(end)) return *std::move(by_storage);
-  }
-  if (!end.is_own()) return failure;
+Failure TrialAttempt::failure_of(const ProcessEnd& end, const ProgramPlace& place) const {
+  Failure failure = evaluate::failure_of(end, place, log_);
+  if (!end.is_own() || failure.is_of_storage()) return failure;
   if (names_a_port_in_use(log_tail(log_))) {
     return {FailureKind::kException, end.reason + std::string(kPortInUse)};
   }
-  failure.reason += said_in(log_, own_names(host_.services.folder, placeholders(), folder_, end.process));
   // One of several processes may have ended because a rank is lost, which nobody knows yet: it is tried once
   // more.
   if (place_.processes > 1) failure.kind = FailureKind::kException;
@@ -322,11 +313,10 @@ Failure TrialAttempt::failure_of(const ProcessEnd& end) const {
 }
 
 /// Returns the outcome of this member's process.
-trial::Outcome TrialAttempt::judge(const ProcessEnd& end) {
+trial::Outcome TrialAttempt::judge(const ProcessEnd& end, const ProgramPlace& place) {
   if (ended_by_) return *ended_by_;
-  const bool succeeded = end.kind == ProcessEnd::Kind::kExited && end.value == 0;
-  if (!succeeded) {
-    Failure failure = failure_of(end);
+  if (!end.is_good()) {
+    Failure failure = failure_of(end, place);
     if (place_.processes > 1)
       failure.reason = "process " + std::to_string(place_.rank) + ": " + failure.reason;
     return failure;
@@ -334,13 +324,7 @@ trial::Outcome TrialAttempt::judge(const ProcessEnd& end) {
   if (!leads()) return trial::Measurements{};
   if (auto excess = excess_of_folder()) return *std::move(excess);
   if (decisions_.ended_trial()) return trial::Measurements{.values = {}, .extent = trial::Extent::kPruned};
-  std::variant<trial::Measurements, std::string> result = reports_.finish();
-  host_.left_out.warn("trial " + to_text(trial_.name()), reports_.take_reasons(), host_.logs);
-  if (auto* mistake = std::get_if<std::string>(&result)) {
-    if (auto by_storage = failure_by_storage(end)) return *std::move(by_storage);
-    return Failure{FailureKind::kProgram, std::move(*mistake)};
-  }
-  return std::get<trial::Measurements>(std::move(result));
+  return result_of(end, reports_, place, log_, "trial " + to_text(trial_.name()), host_.left_out);
 }
 
 void TrialAttempt::warn_of_unreported(const trial::Outcome& outcome) const {
@@ -353,14 +337,10 @@ void TrialAttempt::warn_of_unreported(const trial::Outcome& outcome) const {
 /// Keeps the log, and says why the attempt has failed.
 void TrialAttempt::keep_log(const trial::Outcome& outcome) {
   const auto* failure = std::get_if<Failure>(&outcome);
-  const bool failed =
-      failure != nullptr && failure->kind != FailureKind::kStopped && !failure->is_of_storage();
-  log_ = host_.logs.keep(log_, failed);
-  if (host_.services.watch && failure == nullptr) {
-    for (const std::string& line : log_tail(log_)) host_.services.watch("printed: " + line);
-  }
-  if (!failed || others_failed_) return;
-  warn_with_tail("trial " + to_text(trial_.name()) + ": " + failure->reason, log_);
+  log_ =
+      evaluate::keep_log(log_, failure, host_.logs, others_failed_ ? "" : "trial " + to_text(trial_.name()));
+  if (!host_.services.watch || failure != nullptr) return;
+  for (const std::string& line : log_tail(log_)) host_.services.watch("printed: " + line);
 }
 
 }  // namespace skyline::evaluate

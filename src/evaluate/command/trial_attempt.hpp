@@ -5,15 +5,11 @@
 #include "evaluate/command/command_options.hpp"
 #include "evaluate/command/metric_commands.hpp"
 #include "evaluate/command/process_group.hpp"
-#include "evaluate/command/storage_fault.hpp"
+#include "evaluate/command/program_place.hpp"
 #include "evaluate/command/trial_decisions.hpp"
 #include "evaluate/process/fork_server.hpp"
 #include "evaluate/process/port_block.hpp"
 #include "evaluate/process/processor_shares.hpp"
-#include "evaluate/process/report_reader.hpp"
-#include "evaluate/process/trainer_process.hpp"
-#include "store/run_folder/attempt_folder.hpp"
-#include "store/run_folder/trial_logs.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -65,6 +61,8 @@ class TrialAttempt {
   WrittenPlaces written_places() const;
 
  private:
+  using Start = std::optional<trial::TrialWait>;  // time until the process runs, which is not the trial's
+
   bool leads() const { return place_.rank == 0; }
   bool share_folder();
   std::optional<trial::Failure> excess_of_folder();
@@ -72,7 +70,9 @@ class TrialAttempt {
   Rendezvous exchange_rendezvous() const;
   Variables variables(const std::vector<std::string>& devices) const;
   ProcessPlan plan() const;
-  MeasuringPlace measuring_place(const std::vector<int>& processors);
+  ProgramPlace place(const std::vector<int>& processors) const;
+  std::optional<trial::Outcome> prepare(Start& start);
+  ProcessEnd run(const ProcessPlan& plan, Start& start);
   std::optional<trial::Outcome> ask(const std::vector<int>& processors);
   LauncherStart launcher_start();
   std::vector<std::string> arguments(const Variables& values) const;
@@ -80,11 +80,9 @@ class TrialAttempt {
   Variables placeholders() const;
   void show(const ProcessPlan& plan) const;
   bool must_end();
-  void take_points(TrainerProcess& process);
-  ProcessEnd watch(TrainerProcess& process);
-  trial::Outcome judge(const ProcessEnd& end);
-  std::optional<trial::Failure> failure_by_storage(const ProcessEnd& end) const;
-  trial::Failure failure_of(const ProcessEnd& end) const;
+  void take_points();
+  trial::Outcome judge(const ProcessEnd& end, const ProgramPlace& place);
+  trial::Failure failure_of(const ProcessEnd& end, const ProgramPlace& place) const;
   void keep_log(const trial::Outcome& outcome);
   void warn_of_unreported(const trial::Outcome& outcome) const;
 

@@ -2,10 +2,9 @@
 
 #include "evaluate/command/command_check.hpp"
 #include "evaluate/command/placeholders.hpp"
+#include "evaluate/command/program_place.hpp"
 #include "evaluate/command/trial_attempt.hpp"
-#include "evaluate/command/trial_inputs.hpp"
 #include "evaluate/process/host_address.hpp"
-#include "evaluate/process/trainer_variables.hpp"
 
 #include <optional>
 #include <set>
@@ -45,8 +44,7 @@ Variables TrialAttempt::placeholders() const {
 }
 
 std::vector<std::string> TrialAttempt::arguments(const Variables& values) const {
-  std::vector<std::string> arguments;
-  for (const std::string& argument : host_.options.trainer()) arguments.push_back(filled(argument, values));
+  std::vector<std::string> arguments = filled(host_.options.trainer(), values);
   arguments.front() = host_.program.empty()
                           ? find_program(arguments.front(), path_of_trainer(host_.options)).string()
                           : host_.program.string();
@@ -108,14 +106,12 @@ ProcessPlan TrialAttempt::plan() const {
     all["OMPI_ALLOW_RUN_AS_ROOT"] = all["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1";
   }
   return {.arguments = arguments(placeholders()),
-          .environment = environment_of(all),
+          .variables = all,
           .folder = fs::current_path(),
           .log = log_,
           .log_limit = options.log_limit_bytes,
           .report_file = folder_.report(),
-          .memory_bytes = options.limits.memory_bytes,
-          .processes = options.limits.processes,
-          .open_files = options.limits.open_files,
+          .limits = options.limits,
           .grace_s = options.grace_s};
 }
 

@@ -8,7 +8,6 @@
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
 #include "evaluate/process/error_words.hpp"
-#include "evaluate/process/log_tail.hpp"
 
 #include <algorithm>
 #include <array>
@@ -112,7 +111,10 @@ std::optional<std::string> receive(int channel, milliseconds most) {
 }  // namespace
 
 ForkServer::ForkServer(ProcessPlan plan, std::string name, const Limits& limits)
-    : plan_(std::move(plan)), name_(std::move(name)), limits_(limits) {}
+    : plan_(std::move(plan)), name_(std::move(name)), limits_(limits) {
+  plan_.socket_type = SOCK_SEQPACKET;
+  plan_.serves = true;
+}
 
 void ForkServer::start(const Stop& stop_requested) {
   const std::lock_guard lock(mutex_);
@@ -122,21 +124,11 @@ void ForkServer::start(const Stop& stop_requested) {
 /// Starts a server and waits until it can fork; there is none if a stop is asked for meanwhile. @throws
 /// UserError
 void ForkServer::import(const Stop& stop_requested) {
-  int both[2];
-  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, both) != 0) {
-    throw FaultError("cannot make a socket for a server: " + system_error_text(errno));
-  }
-  channel_ = FileDescriptor(both[0]);
-  FileDescriptor servers(both[1]);
-  ProcessPlan plan = plan_;
-  plan.socket = servers.get();
-  plan.serves = true;
-  auto process = std::make_unique<TrainerProcess>(plan);
-  servers.reset();
+  auto process = std::make_unique<UserProgram>(plan_);
   trials_ = 0;
   const auto begin = steady_clock::now();
   std::optional<std::string> answer;
-  while (!(answer = receive(channel_.get(), kImportPoll))) {
+  while (!(answer = receive(process->channel(), kImportPoll))) {
     if (stop_requested && stop_requested()) return;
     if (limits_.import_s && seconds_since(begin) > *limits_.import_s) {
       throw UserError("command.python: importing " + name_ + " took longer than command.prepare_timeout (" +
@@ -175,7 +167,7 @@ StartedLauncher ForkServer::fork(const ProcessPlan& plan, const std::string& mar
     if (send(planned)) break;
     note_death("died");  // before it knew of this trial, which a new one can fork
   }
-  const std::optional<std::string> answer = receive(channel_.get(), kAnswerPatience);
+  const std::optional<std::string> answer = receive(process_->channel(), kAnswerPatience);
   if (answer && answer->starts_with(kForkProblem)) {
     throw FaultError("cannot fork a trial: " + answer->substr(kForkProblem.size()));
   }
@@ -224,7 +216,7 @@ bool ForkServer::send(const LauncherPlan& planned) {
       {"request", request.get()}, {"control", planned.control.get()}, {"log", planned.log.get()}};
   if (planned.report) ends.push_back({"report", planned.report.get()});
   if (planned.held) ends.push_back({"held", planned.held.get()});
-  return send_ends(channel_.get(), ends);
+  return send_ends(process_->channel(), ends);
 }
 
 void ForkServer::note_death(const std::string& how) {

@@ -1,9 +1,8 @@
 #pragma once
 
-#include "core/system/open_file.hpp"
 #include "evaluate/process/launcher_start.hpp"
 #include "evaluate/process/process_plan.hpp"
-#include "evaluate/process/trainer_process.hpp"
+#include "evaluate/process/user_program.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -27,7 +26,7 @@ class ForkServer {
     double patience_s = 0;                     // how long the import of a later server may fail
   };
 
-  /// @param plan  of the server, without its socket. Its log is that of the newest server.
+  /// @param plan  of the server. Its log is that of the newest server.
   /// @param name  what it imports, for messages
   ForkServer(ProcessPlan plan, std::string name, const Limits& limits);
 
@@ -49,14 +48,13 @@ class ForkServer {
   void note_death(const std::string& how);
   std::string import_problem() const;
 
-  const ProcessPlan plan_;
+  ProcessPlan plan_;
   const std::string name_;
   const Limits limits_;
-  std::mutex mutex_;  // guards the rest
-  FileDescriptor channel_;
-  std::unique_ptr<TrainerProcess> process_;  // nullptr if none can fork
-  std::uint64_t trials_ = 0;                 // number of trials that this server has forked
-  int deaths_ = 0;                           // times that servers died since the last forked trial
+  std::mutex mutex_;                      // guards the rest
+  std::unique_ptr<UserProgram> process_;  // nullptr if none can fork
+  std::uint64_t trials_ = 0;              // number of trials that this server has forked
+  int deaths_ = 0;                        // times that servers died since the last forked trial
 };
 
 }  // namespace skyline::evaluate

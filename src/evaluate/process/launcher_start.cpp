@@ -47,11 +47,12 @@ struct BothEnds {
   FileDescriptor launchers;
 };
 
-BothEnds make_control() {
-  constexpr const char* kTask = "make a socket for a trainer";
+BothEnds make_socket(int type) {
+  constexpr const char* kTask = "make a socket for a program";
   int both[2];
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, both) != 0) fail_start(kTask, errno);
+  if (::socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, both) != 0) fail_start(kTask, errno);
   FileDescriptor ours(both[0]);
+  ::fcntl(ours.get(), F_SETFL, O_NONBLOCK);  // the other end has a file description of its own, and blocks
   return {std::move(ours), above_those_of_launcher(both[1], kTask)};
 }
 
@@ -60,7 +61,7 @@ BothEnds make_report_pipe() {
   int both[2];
   if (::pipe2(both, O_CLOEXEC) != 0) fail_start(kTask, errno);
   FileDescriptor ours(both[0]);
-  ::fcntl(ours.get(), F_SETFL, O_NONBLOCK);  // the other end has a file description of its own, and blocks
+  ::fcntl(ours.get(), F_SETFL, O_NONBLOCK);
   return {std::move(ours), above_those_of_launcher(both[1], kTask)};
 }
 
@@ -107,10 +108,10 @@ std::vector<std::string> launcher_arguments(const std::string& program, const Pr
       program,
       "grace_ms=" + std::to_string(std::llround(1000 * std::max(0.0, plan.grace_s))),
       "log_limit=" + std::to_string(plan.log_limit),
-      "memory=" + std::to_string(plan.memory_bytes.value_or(0)),
-      "processes=" + std::to_string(plan.processes.value_or(0)),
-      "open_files=" + std::to_string(plan.open_files.value_or(0)),
-      std::string("reports=") + (plan.report_file.empty() && plan.socket < 0 ? "0" : "1"),
+      "memory=" + std::to_string(plan.limits.memory_bytes.value_or(0)),
+      "processes=" + std::to_string(plan.limits.processes.value_or(0)),
+      "open_files=" + std::to_string(plan.limits.open_files.value_or(0)),
+      std::string("reports=") + (plan.report_file.empty() && plan.socket_type == 0 ? "0" : "1"),
       std::string("serves=") + (plan.serves ? "1" : "0"),
       std::string("holds=") + (plan.held < 0 ? "0" : "1")};
   if (!plan.folder.empty()) arguments.push_back("folder=" + plan.folder.string());
@@ -130,7 +131,8 @@ std::vector<std::string> environment_of(const ProcessPlan& plan, const std::stri
     environment.push_back(std::string(kReportVariable) + std::to_string(launcher::kProgramReportDescriptor));
     environment.push_back(std::string(kReportFileVariable) + plan.report_file.string());
   }
-  for (const std::string& variable : plan.environment) {
+  for (const auto& [name, value] : plan.variables) {
+    const std::string variable = name + "=" + value;
     const auto is_this = [&](std::string_view own) { return variable.starts_with(own); };
     if (std::ranges::none_of(kOwnVariables, is_this)) environment.push_back(variable);
   }
@@ -160,18 +162,16 @@ LauncherPlan plan_launcher(const ProcessPlan& plan, const std::string& mark) {
   LauncherPlan planned;
   planned.log = above_those_of_launcher(store::open_own(plan.log, O_RDWR | O_CREAT | O_TRUNC, 0666).release(),
                                         "open the log of a trainer");
-  BothEnds control = make_control();
+  BothEnds control = make_socket(SOCK_STREAM);
   planned.ours.control = std::move(control.ours);
   planned.control = std::move(control.launchers);
   if (!plan.report_file.empty()) {
     planned.ours.report_file = store::open_own(plan.report_file, O_RDONLY | O_CREAT | O_EXCL, 0666);
-    BothEnds report = make_report_pipe();
+  }
+  if (!plan.report_file.empty() || plan.socket_type != 0) {
+    BothEnds report = plan.socket_type != 0 ? make_socket(plan.socket_type) : make_report_pipe();
     planned.ours.report = std::move(report.ours);
     planned.report = std::move(report.launchers);
-  }
-  if (plan.socket >= 0) {
-    planned.report =
-        above_those_of_launcher(::fcntl(plan.socket, F_DUPFD_CLOEXEC, 0), "give a program its socket");
   }
   if (plan.held >= 0) {
     planned.held =

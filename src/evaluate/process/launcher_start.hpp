@@ -25,7 +25,7 @@ std::filesystem::path find_launcher();
 /// This process's ends of the socket and the pipes to a launcher.
 struct LauncherEnds {
   FileDescriptor control;  // socket to the launcher, which ends all when it is closed
-  FileDescriptor report;   // reading end of the pipe for reports, which does not block; null without reports
+  FileDescriptor report;   // pipe for reports, or socket; does not block; null without both
   FileDescriptor report_file;
 };
 
@@ -35,7 +35,7 @@ struct LauncherPlan {
   // The launcher's descriptors, above the numbers that launch_protocol.hpp gives them.
   FileDescriptor log;
   FileDescriptor control;
-  FileDescriptor report;  // null without reports
+  FileDescriptor report;  // null without reports and without a socket
   FileDescriptor held;    // null if nothing is held
   std::vector<std::string> arguments;
   std::vector<std::string> environment;  // variables of the launcher and its program

@@ -68,10 +68,4 @@ Variables allowed_variables(const Variables& all, const std::vector<std::string>
   return allowed;
 }
 
-std::vector<std::string> environment_of(const Variables& variables) {
-  std::vector<std::string> texts;
-  for (const auto& [name, value] : variables) texts.push_back(name + "=" + value);
-  return texts;
-}
-
 }  // namespace skyline::evaluate

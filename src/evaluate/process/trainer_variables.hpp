@@ -27,7 +27,4 @@ Variables process_variables();
 /// names.
 Variables allowed_variables(const Variables& all, const std::vector<std::string>& passed);
 
-/// Returns "NAME=value" for each variable, as programs get them.
-std::vector<std::string> environment_of(const Variables& variables);
-
 }  // namespace skyline::evaluate

@@ -24,7 +24,7 @@ enum NodeField : std::uint32_t { kInput = 1, kOutput, kNodeName, kOpType, kAttri
 enum AttributeField : std::uint32_t { kAttributeName = 1, kFloat, kInteger, kIntegers = 8, kType = 20 };
 enum TensorField : std::uint32_t { kDims = 1, kDataType, kTensorName = 8, kRawData };
 // Enumeration values of the schema.
-enum DataType : std::int64_t { kFloat32 = 1, kInt8 = 3, kInt32 = 6, kInt64 = 7 };
+enum DataType : std::int64_t { kFloat32 = 1, kInt8 = 3, kInt32 = 6, kInt64 = 7, kFloat64 = 11 };
 enum AttributeType : std::int64_t { kIsFloat = 1, kIsInteger = 2, kIsIntegers = 7 };
 
 ProtobufWriter attribute_message(const OnnxAttribute& attribute) {
@@ -56,6 +56,9 @@ constexpr DataType type_of(std::int32_t /*value*/) {
 }
 constexpr DataType type_of(std::int64_t /*value*/) {
   return kInt64;
+}
+constexpr DataType type_of(double /*value*/) {
+  return kFloat64;
 }
 
 template <typename Value>

@@ -17,7 +17,8 @@ class OnnxGraph {
  public:
   /// Values of a tensor, by type.
   using Values = std::variant<std::span<const float>, std::span<const std::int64_t>,
-                              std::span<const std::int8_t>, std::span<const std::int32_t>>;
+                              std::span<const std::int8_t>, std::span<const std::int32_t>,
+                              std::span<const double>>;
   /// Adds a tensor that the model holds.
   /// @param dims    empty for a scalar
   /// @param values  must outlive the graph

@@ -59,13 +59,29 @@ Json parameters_of(const space::SearchSpace& space, std::vector<Json> choices) {
     const space::Parameter& parameter = space.parameters()[p];
     Json values = Json::array();
     for (const space::Value& value : parameter.values) {
-      const bool is_null = std::holds_alternative<space::Null>(value);  // the page takes null for "not used"
-      values.push_back(is_null ? Json(space::to_text(value)) : store::encode_value(value));
+      // The page takes null for "not used", and knows no lists.
+      const bool is_text =
+          std::holds_alternative<space::Null>(value) || std::holds_alternative<space::Sides>(value);
+      values.push_back(is_text ? Json(space::to_text(value)) : store::encode_value(value));
     }
     list.push_back(
         {{"name", parameter.name}, {"values", std::move(values)}, {"choices", std::move(choices[p])}});
   }
   return list;
+}
+
+bool has_value(const Json& list) {
+  return std::ranges::any_of(list, [](const Json& value) { return !value.is_null(); });
+}
+
+/// Returns the trial whose metrics are shown: the mean of its repeats, if it is the first one, or itself.
+run::SharedTrial shown_of(const run::RunState& state, const run::SharedTrial& each) {
+  const trial::Trial& trial = each->trial;
+  if (trial.is_final()) {
+    const bool is_first = trial.proposal.final_repeat == 0 && trial.budget() == state.final_budget();
+    return is_first ? state.final_mean(trial.number) : each;
+  }
+  return state.repeats() > 1 && trial.proposal.repeat == 0 ? state.search_mean(trial.number) : each;
 }
 
 /// Returns one column per fact, measured metric and parameter. Each trial is read only once, because that
@@ -90,12 +106,7 @@ Json trial_columns(const run::OpenedRun& run) {
     // The repeats of a full training have 2, 3, ...; the first one shows their means. A refit has -1.
     const std::int64_t repeat = trial::is_refit(trial) ? -2 : std::int64_t{trial.proposal.final_repeat};
     json["final"].push_back(trial.is_final() ? 1 + repeat : 0);
-    const bool shows_mean =
-        trial.is_final() && trial.proposal.final_repeat == 0 && trial.budget() == run.state.final_budget();
-    const bool shows_search_mean = !trial.is_final() && run.state.repeats() > 1 && trial.proposal.repeat == 0;
-    const run::SharedTrial measured_by = shows_mean          ? run.state.final_mean(trial.number)
-                                         : shows_search_mean ? run.state.search_mean(trial.number)
-                                                             : each;
+    const run::SharedTrial measured_by = shown_of(run.state, each);
     json["arch"].push_back(space::to_text(architecture.id));
     json["status"].push_back(status_of(*measured_by));
     json["iteration"].push_back(trial.proposal.iteration);
@@ -117,11 +128,9 @@ Json trial_columns(const run::OpenedRun& run) {
     }
   }
   for (std::size_t i = 0; i < metrics.size(); ++i) {
-    const bool some = std::ranges::any_of(measured[i], [](const Json& value) { return !value.is_null(); });
-    if (some) json["metrics"][metrics[i]] = std::move(measured[i]);
+    if (has_value(measured[i])) json["metrics"][metrics[i]] = std::move(measured[i]);
   }
-  if (std::ranges::any_of(expected, [](const Json& value) { return !value.is_null(); }) &&
-      predicted != objectives.end())
+  if (has_value(expected) && predicted != objectives.end())
     json["expected"] = {{"metric", predicted->metric}, {"values", std::move(expected)}};
   json["parameters"] = parameters_of(run.space, std::move(choices));
   return json;
@@ -290,6 +299,16 @@ double end_hours(const trial::TrialTiming& timing) {
   return (timing.started_s + timing.total_s()) / kSecondsPerHour;
 }
 
+Json versions_of(const run::OpenedRun& run) {
+  return {{"Skyline", programs_text(run)},
+          {"processors", processors_text(run.account)},
+          {"configuration", run.header.config_hash},
+          {"seed", std::to_string(run.header.seed)},
+          {"device", run.header.device},
+          {"results", run.header.deterministic ? "" : kNotDeterministic},
+          {"search", run.state.search_summary()}};
+}
+
 Json run_json(const ReportedRun& run) {
   const run::OpenedRun& opened = run.opened;
   const std::optional<trial::Budget>& final_budget = opened.state.final_budget();
@@ -332,14 +351,7 @@ Json run_json(const ReportedRun& run) {
       {"failures", failures_of(opened.state)},
       {"slots", slots_of(opened.account)},
       {"config", run.config},
-      {"versions",
-       {{"Skyline", programs_text(opened)},
-        {"processors", processors_text(opened.account)},
-        {"configuration", opened.header.config_hash},
-        {"seed", std::to_string(opened.header.seed)},
-        {"device", opened.header.device},
-        {"results", opened.header.deterministic ? "" : kNotDeterministic},
-        {"search", opened.state.search_summary()}}},
+      {"versions", versions_of(opened)},
       {"repeated_by", repeat_line(opened)},
       {"warnings", run.warnings},
       {"more_warnings", run.more_warnings}};

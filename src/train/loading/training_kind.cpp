@@ -63,13 +63,8 @@ evaluate::EvaluatorNeeds needs_of(const TrainingOptions& options) {
 void check_place(const ConfigNode& written, const evaluate::SectionPlace& place) {
   evaluate::check_measured_section(written, place);
   if (TrainingOptions::table().parse(written).int8 == Int8Trials::kNone) return;
-  for (const std::string& name : place.space.registered_kinds()) {
-    const space::LayerKind* const kind = space::find_layer_kind(name);
-    if (kind == nullptr || space::says_int8(*kind)) continue;
-    fail_at(written, "int8",
-            "metrics in int8 need the int8 steps of each layer, and the layer kind `" + name +
-                "` says none: write its LayerKind::int8");
-  }
+  if (const auto problem = space::int8_problem(place.space.registered_kinds(), "metrics"))
+    fail_at(written, "int8", *problem);
 }
 
 /// Returns the metrics of int8 networks, those on the validation set first.

@@ -43,7 +43,7 @@ TEST_F(MeasurementSemaphoreTest, StaysTakenUntilTheProgramEndsThoughTheRankIsGon
   ProcessPlan measuring = plan("ls /proc/$$/fd; echo > ready; sleep 600");
   FileDescriptor turn = turns.try_acquire();
   measuring.held = turn.get();
-  TrainerProcess process(measuring);
+  UserProgram process(measuring);
   wait_for("ready");
   turn.reset();  // simulated end of the rank
   EXPECT_FALSE(turns.try_acquire());

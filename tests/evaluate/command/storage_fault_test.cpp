@@ -1,6 +1,6 @@
 #include "evaluate/command/storage_fault.hpp"
 
-#include "evaluate/process/log_tail.hpp"
+#include "evaluate/process/error_words.hpp"
 #include "store/publish/folder_check.hpp"
 #include "support/scratch_folder.hpp"
 

@@ -1,6 +1,5 @@
 #include "evaluate/process/error_words.hpp"
 
-#include "evaluate/process/log_tail.hpp"
 #include "support/scratch_folder.hpp"
 
 #include <fstream>

@@ -55,7 +55,7 @@ class ForkServerTest : public testing::TrainerFixture {
   ForkServer& server(const ForkServer::Limits& limits = {.import_s = 600}) {
     if (server_ != nullptr) return *server_;
     ProcessPlan plan{.arguments = {SKYLINE_PYTHON, "-m", "skyline.fork_server", "trainer:train"},
-                     .environment = environment(),
+                     .variables = variables(),
                      .folder = folder(),
                      .log = folder() / "server.log"};
     auto made = std::make_unique<ForkServer>(std::move(plan), "trainer", limits);
@@ -64,9 +64,11 @@ class ForkServerTest : public testing::TrainerFixture {
     return *server_;
   }
 
-  std::vector<std::string> environment() const {
-    return {"PATH=/usr/bin:/bin", "OUT=" + folder().string(), "OMP_NUM_THREADS=3",
-            "PYTHONPATH=" SKYLINE_PYTHON_FOLDER};
+  Variables variables() const {
+    return {{"PATH", "/usr/bin:/bin"},
+            {"OUT", folder().string()},
+            {"OMP_NUM_THREADS", "3"},
+            {"PYTHONPATH", SKYLINE_PYTHON_FOLDER}};
   }
 
   ProcessPlan trial(const std::string& code, const std::string& name = "a") const {
@@ -79,14 +81,13 @@ class ForkServerTest : public testing::TrainerFixture {
     ProcessPlan planned = plan("", name);
     planned.arguments = {SKYLINE_PYTHON,      "-m",      "skyline.run_trial", "trainer:train",
                          parameters.string(), "accuracy"};
-    planned.environment = environment();
-    planned.environment.emplace_back("OWN=" + name);
+    planned.variables = variables();
+    planned.variables["OWN"] = name;
     return planned;
   }
 
-  std::unique_ptr<TrainerProcess> fork(const ProcessPlan& planned,
-                                       const ForkServer::Stop& stop_requested = {}) {
-    return std::make_unique<TrainerProcess>(planned, [&](const ProcessPlan& plan, const std::string& mark) {
+  std::unique_ptr<UserProgram> fork(const ProcessPlan& planned, const ForkServer::Stop& stop_requested = {}) {
+    return std::make_unique<UserProgram>(planned, [&](const ProcessPlan& plan, const std::string& mark) {
       return server().fork(plan, mark, stop_requested);
     });
   }
@@ -134,7 +135,7 @@ TEST_F(ForkServerTest, AForkHasWhatAProgramHas) {
       "tell('files', [name for name in os.listdir('/proc/self/fd') if os.path.exists('/proc/self/fd/' + "
       "name)])\n"
       "tell('place', os.getcwd(), sys.argv[0], sys.argv[-1])\n");
-  planned.open_files = 50;
+  planned.limits.open_files = 50;
   planned.processors = {allowed_processors().front()};
   EXPECT_EQ(run_fork(planned).reason, "exit code 0") << text_of("a.log");
   EXPECT_EQ(text_of("limits"), "(50, 50) (0, 0) 1000 {" + std::to_string(planned.processors.front()) + "}\n");
@@ -158,7 +159,7 @@ TEST_F(ForkServerTest, ALimitOfProcessesEndsTheWholeTree) {
   ProcessPlan planned = trial(
       "tell('child', subprocess.Popen(['sleep', '600']).pid)\n"
       "for _ in range(30): subprocess.Popen(['sleep', '600'])\ntime.sleep(600)");
-  planned.processes = 10;
+  planned.limits.processes = 10;
   EXPECT_EQ(run_fork(planned).kind, Kind::kManyProcesses);
   EXPECT_TRUE(is_gone(number("child")));
 }
@@ -307,7 +308,7 @@ TEST_F(ForkServerTest, AServerLeavesNothingOfItsOwnAndNoForkOfOthers) {
   write_module("tell('helper', subprocess.Popen(['sleep', '600']).pid)\n");
   {
     ForkServer own({.arguments = {SKYLINE_PYTHON, "-m", "skyline.fork_server", "trainer:train"},
-                    .environment = environment(),
+                    .variables = variables(),
                     .folder = folder(),
                     .log = folder() / "own.log"},
                    "trainer", {});

@@ -1,7 +1,7 @@
 // The parent of trainers that a test kills: usage: trainer_driver FOLDER TOKEN. It starts trainers without an
 // end, one after the other, each with a child, a daemon in a session of its own, and TOKEN in the
 // environment.
-#include "evaluate/process/trainer_process.hpp"
+#include "evaluate/process/user_program.hpp"
 
 #include <chrono>
 #include <filesystem>
@@ -15,19 +15,19 @@ int main(int /*count*/, char** arguments) {
   const std::string script =
       "(setsid sh -c 'trap \"\" TERM HUP; sleep 600' &) ; trap '' TERM; sleep 600 & echo ready > ready; "
       "sleep 600";
-  std::list<TrainerProcess> trainers;
+  std::list<UserProgram> trainers;
   for (int i = 0; i < 3; ++i) {
     const std::string name = std::to_string(i);
     trainers.emplace_back(ProcessPlan{.arguments = {"/bin/sh", "-c", script},
-                                      .environment = {"PATH=/usr/bin:/bin", arguments[2]},
+                                      .variables = {{"PATH", "/usr/bin:/bin"}, {"TOKEN", arguments[2]}},
                                       .folder = folder,
                                       .log = folder / (name + ".log"),
                                       .report_file = folder / (name + ".report"),
-                                      .processes = 100});
+                                      .limits = {.processes = 100}});
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   while (true) {
-    for (TrainerProcess& trainer : trainers) trainer.poll();
+    for (UserProgram& trainer : trainers) trainer.poll();
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
 }

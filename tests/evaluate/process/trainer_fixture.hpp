@@ -2,7 +2,7 @@
 
 #include "core/system/process.hpp"
 #include "evaluate/process/report_reader.hpp"
-#include "evaluate/process/trainer_process.hpp"
+#include "evaluate/process/user_program.hpp"
 #include "support/scratch_folder.hpp"
 
 #include <chrono>
@@ -28,14 +28,14 @@ class TrainerFixture : public ::testing::Test {
 
   evaluate::ProcessPlan plan(const std::string& script, const std::string& name = "a") const {
     return {.arguments = {"/bin/sh", "-c", script},
-            .environment = {"PATH=/usr/bin:/bin", "OUT=" + folder().string()},
+            .variables = {{"PATH", "/usr/bin:/bin"}, {"OUT", folder().string()}},
             .folder = folder(),
             .log = folder() / (name + ".log"),
             .report_file = folder() / (name + ".report")};
   }
 
   /// Waits for the end, at most five minutes, and collects meanwhile.
-  evaluate::ProcessEnd end_of(evaluate::TrainerProcess& process) {
+  evaluate::ProcessEnd end_of(evaluate::UserProgram& process) {
     const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(5);
     std::optional<evaluate::ProcessEnd> end;
     while (!(end = process.poll()) && std::chrono::steady_clock::now() < until) {
@@ -47,7 +47,7 @@ class TrainerFixture : public ::testing::Test {
     return end.value_or(evaluate::ProcessEnd{});
   }
   evaluate::ProcessEnd run(const evaluate::ProcessPlan& plan) {
-    evaluate::TrainerProcess process(plan);
+    evaluate::UserProgram process(plan);
     return end_of(process);
   }
   evaluate::ProcessEnd run(const std::string& script) { return run(plan(script)); }

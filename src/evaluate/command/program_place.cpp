@@ -1,14 +1,18 @@
-#include "evaluate/command/trial_inputs.hpp"
+#include "evaluate/command/program_place.hpp"
 
 #include "skyline/core/config_node.hpp"
 
 #include "core/system/process.hpp"
 #include "core/text/wording.hpp"
+#include "evaluate/process/error_words.hpp"
 #include "store/journal/trial_json.hpp"
 #include "store/publish/publish.hpp"
 
 #include <cmath>
 #include <cstdint>
+#include <optional>
+#include <utility>
+#include <variant>
 
 #include <nlohmann/json.hpp>
 
@@ -108,6 +112,51 @@ Variables program_variables(Variables variables, const std::filesystem::path& te
   variables["OMP_NUM_THREADS"] = std::to_string(threads);
   variables["CUDA_VISIBLE_DEVICES"] = joined(devices, ",");
   return variables;
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+using trial::Failure;
+using trial::FailureKind;
+
+std::optional<Failure> failure_by_storage(const ProcessEnd& end, const ProgramPlace& place,
+                                          const fs::path& log) {
+  const auto fault = find_storage_fault(place.written, log_tail(log), end.log_error);
+  if (!fault) return std::nullopt;
+  return Failure{FailureKind::kStorage, fault->to_text()};
+}
+
+}  // namespace
+
+Failure failure_of(const ProcessEnd& end, const ProgramPlace& place, const fs::path& log) {
+  using Kind = ProcessEnd::Kind;
+  if (end.kind == Kind::kExited || end.kind == Kind::kSignaled || end.kind == Kind::kNotStarted) {
+    if (auto by_storage = failure_by_storage(end, place, log)) return *std::move(by_storage);
+  }
+  Failure failure = failure_of(end);
+  const OwnNames names = own_names(place.run, place.placeholders, place.folder, end.process);
+  if (end.is_own()) failure.reason += said_in(log, names);
+  return failure;
+}
+
+trial::Outcome result_of(const ProcessEnd& end, ReportReader& reader, const ProgramPlace& place,
+                         const fs::path& log, const std::string& whose, LeftOut& left_out) {
+  if (!end.is_good()) return failure_of(end, place, log);
+  std::variant<trial::Measurements, std::string> result = reader.finish();
+  left_out.warn(whose, reader.take_reasons(), place.logs);
+  if (auto* const measured = std::get_if<trial::Measurements>(&result)) return std::move(*measured);
+  if (auto by_storage = failure_by_storage(end, place, log)) return *std::move(by_storage);
+  return Failure{FailureKind::kProgram, std::get<std::string>(std::move(result))};
+}
+
+fs::path keep_log(const fs::path& log, const Failure* failure, store::TrialLogs& logs,
+                  const std::string& whose) {
+  const bool failed =
+      failure != nullptr && failure->kind != FailureKind::kStopped && !failure->is_of_storage();
+  fs::path kept = logs.keep(log, failed);
+  if (failed && !whose.empty()) warn_with_tail(whose + ": " + failure->reason, kept);
+  return kept;
 }
 
 }  // namespace skyline::evaluate

@@ -1,6 +1,6 @@
-#include "skyline/core/error.hpp"
-
 #include "comm/link.hpp"
+
+#include "skyline/core/error.hpp"
 
 #include <algorithm>
 #include <chrono>

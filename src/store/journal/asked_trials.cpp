@@ -1,7 +1,8 @@
+#include "store/journal/asked_trials.hpp"
+
 #include "skyline/core/error.hpp"
 
 #include "core/log.hpp"
-#include "store/journal/asked_trials.hpp"
 #include "store/journal/journal.hpp"
 #include "store/journal/journal_header.hpp"
 #include "store/journal/journal_line.hpp"

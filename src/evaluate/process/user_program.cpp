@@ -1,7 +1,8 @@
-#include "evaluate/process/trainer_process.hpp"
+#include "evaluate/process/user_program.hpp"
 
 #include "skyline/core/error.hpp"
 
+#include "core/backoff.hpp"
 #include "core/log.hpp"
 #include "core/system/process.hpp"
 #include "core/system/process_tree.hpp"
@@ -32,12 +33,11 @@ namespace {
 
 using launcher::News;
 using launcher::Notice;
-using std::chrono::duration;
-using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kPatience{10};       // with a launcher that is to kill
+constexpr milliseconds kLookPeriod{20};             // between two looks of watch()
 constexpr std::chrono::seconds kOrphanPatience{5};  // with what a launcher has left
 constexpr milliseconds kOrphanPeriod{5};
 constexpr std::size_t kPieceBytes = std::size_t{1} << 16;
@@ -82,16 +82,16 @@ ProcessEnd end_of(const Notice& notice, const ProcessPlan& plan) {
     }
     case News::kOutOfMemory: {
       if (notice.amount == 0) return {Kind::kOutOfMemory, 0, "the system ended it for lack of memory"};
-      const std::string limit = amount_text(plan.memory_bytes.value_or(0));
-      if (notice.amount == plan.memory_bytes) {
+      const std::string limit = amount_text(plan.limits.memory_bytes.value_or(0));
+      if (notice.amount == plan.limits.memory_bytes) {
         return {Kind::kOutOfMemory, 0, "it needed more memory than its limit, " + limit};
       }
       return {Kind::kOutOfMemory, 0,
               "it had " + amount_text(notice.amount) + " of memory, its limit is " + limit};
     }
     case News::kManyProcesses: {
-      const std::string limit = std::to_string(plan.processes.value_or(0));
-      if (notice.amount == plan.processes) {
+      const std::string limit = std::to_string(plan.limits.processes.value_or(0));
+      if (notice.amount == plan.limits.processes) {
         return {Kind::kManyProcesses, 0, "it needed more processes and threads than its limit, " + limit};
       }
       return {Kind::kManyProcesses, 0,
@@ -116,6 +116,7 @@ trial::Failure failure_of(const ProcessEnd& end) {
   switch (end.kind) {
     case Kind::kExited:
     case Kind::kManyProcesses:
+    case Kind::kTimedOut:
       return {trial::FailureKind::kProgram, end.reason};
     case Kind::kOutOfMemory:
       return {trial::FailureKind::kOutOfMemory, end.reason};
@@ -127,7 +128,7 @@ trial::Failure failure_of(const ProcessEnd& end) {
   return {trial::FailureKind::kException, end.reason};
 }
 
-TrainerProcess::TrainerProcess(const ProcessPlan& plan, const LauncherStart& start)
+UserProgram::UserProgram(const ProcessPlan& plan, const LauncherStart& start)
     : plan_(plan), mark_(std::string(kMarkVariable) + to_hex(random_token())) {
   StartedLauncher started = start(plan_, mark_);
   launcher_ = started.id;
@@ -136,7 +137,7 @@ TrainerProcess::TrainerProcess(const ProcessPlan& plan, const LauncherStart& sta
   report_file_ = std::move(started.ends.report_file);
 }
 
-TrainerProcess::~TrainerProcess() {
+UserProgram::~UserProgram() {
   try {
     kill();
     report_.reset();  // nobody collects any more
@@ -148,7 +149,7 @@ TrainerProcess::~TrainerProcess() {
   }
 }
 
-std::optional<ProcessEnd> TrainerProcess::poll() {
+std::optional<ProcessEnd> UserProgram::poll() {
   if (!end_) read_launcher();
   if (!end_ && steady_clock::now() > gone_by_) lose("its launcher hangs");
   if (end_) reap();
@@ -156,7 +157,7 @@ std::optional<ProcessEnd> TrainerProcess::poll() {
 }
 
 /// Reads notices. A socket that ends before the last of them means that the launcher has failed.
-void TrainerProcess::read_launcher() {
+void UserProgram::read_launcher() {
   std::array<char, 4 * sizeof(Notice)> bytes{};
   const ssize_t read = ::recv(control_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
   if (read < 0 && (errno == EAGAIN || errno == EINTR)) return;
@@ -178,22 +179,67 @@ void TrainerProcess::read_launcher() {
   }
 }
 
-void TrainerProcess::wait(milliseconds most) const {
+void UserProgram::wait(milliseconds most, int waker, bool may_send) const {
   if (end_) return;
-  std::array<pollfd, 2> sources{pollfd{control_.get(), POLLIN, 0}, pollfd{report_.get(), POLLIN, 0}};
+  const auto of_report = static_cast<short>(may_send ? POLLIN | POLLOUT : POLLIN);
+  std::array<pollfd, 3> sources{pollfd{control_.get(), POLLIN, 0}, pollfd{report_.get(), of_report, 0},
+                                pollfd{waker, POLLIN, 0}};
   ::poll(sources.data(), sources.size(), static_cast<int>(most.count()));  // a descriptor of -1 is left out
 }
 
-void TrainerProcess::stop() {
-  command(launcher::Command::kStop, duration_cast<steady_clock::duration>(duration<double>(plan_.grace_s)));
+ProcessEnd UserProgram::watch(ReportedLines* reader, const std::function<bool()>& must_end) {
+  bool was_told = false;
+  bool is_late = false;
+  while (true) {
+    const std::optional<ProcessEnd> end = poll();
+    if (reader != nullptr) collect(*reader);
+    if (end && !is_late) return *end;
+    if (end) {
+      return {
+          .kind = ProcessEnd::Kind::kTimedOut,
+          .reason = "took longer than " + plan_.timeout_name + " (" + seconds_text(*plan_.timeout_s) + ")",
+          .process = trainer_};
+    }
+    const bool ends = must_end();
+    if (!was_told) {
+      is_late = !ends && plan_.timeout_s && seconds_since(started_) > *plan_.timeout_s;
+      was_told = ends || is_late;
+      if (was_told) stop();
+    }
+    wait(kLookPeriod);
+  }
 }
 
-void TrainerProcess::kill() {
+std::size_t UserProgram::send(std::string_view bytes) {
+  std::size_t sent = 0;
+  while (report_ && sent < bytes.size()) {
+    const ssize_t count = ::send(report_.get(), bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
+    if (count >= 0) {
+      sent += static_cast<std::size_t>(count);
+    } else if (errno == EAGAIN) {
+      break;
+    } else if (errno != EINTR) {
+      report_.reset();
+    }
+  }
+  return sent;
+}
+
+void UserProgram::end_sending() {
+  ::shutdown(report_.get(), SHUT_WR);
+}
+
+void UserProgram::stop() {
+  command(launcher::Command::kStop,
+          std::chrono::duration_cast<steady_clock::duration>(std::chrono::duration<double>(plan_.grace_s)));
+}
+
+void UserProgram::kill() {
   command(launcher::Command::kKill, {});
 }
 
 /// @param grace  time that the launcher may take beside its own
-void TrainerProcess::command(launcher::Command command, steady_clock::duration grace) {
+void UserProgram::command(launcher::Command command, steady_clock::duration grace) {
   if (end_) return;
   ::send(control_.get(), &command, sizeof command, MSG_NOSIGNAL | MSG_DONTWAIT);
   gone_by_ = std::min(gone_by_, steady_clock::now() + grace + kPatience);
@@ -201,7 +247,7 @@ void TrainerProcess::command(launcher::Command command, steady_clock::duration g
 
 /// Waits for the launcher if it has ended. Some MPI libraries wait for every child and may have done so, and
 /// a launcher that a server has forked is the server's child.
-void TrainerProcess::reap() {
+void UserProgram::reap() {
   if (launcher_ == 0) return;
   const pid_t ended = ::waitpid(launcher_, nullptr, WNOHANG);
   if (ended > 0 || (ended < 0 && !process_exists(launcher_))) launcher_ = 0;
@@ -209,7 +255,7 @@ void TrainerProcess::reap() {
 
 /// Does without the launcher: ends it and all that it has left. A process that has left both the session and
 /// the environment of the trainer is not found.
-void TrainerProcess::lose(const std::string& reason) {
+void UserProgram::lose(const std::string& reason) {
   // The number of a launcher that a server has waited for may be another process's.
   if (launcher_ != 0 && has_in_environment(launcher_, mark_)) ::kill(launcher_, SIGKILL);
   const std::vector<ListedProcess> left = end_orphans();
@@ -222,7 +268,7 @@ void TrainerProcess::lose(const std::string& reason) {
 
 /// Ends what was left, and waits until it and the launcher are gone, at most some seconds. Returns what is
 /// still there.
-std::vector<ListedProcess> TrainerProcess::end_orphans() {
+std::vector<ListedProcess> UserProgram::end_orphans() {
   const auto until = steady_clock::now() + kOrphanPatience;
   std::vector<ListedProcess> left;
   while (true) {
@@ -236,7 +282,7 @@ std::vector<ListedProcess> TrainerProcess::end_orphans() {
   return left;
 }
 
-std::vector<ListedProcess> TrainerProcess::orphans() const {
+std::vector<ListedProcess> UserProgram::orphans() const {
   const std::vector<ListedProcess> all = list_processes();
   std::vector<ListedProcess> found;
   for (const ListedProcess& process : all) {
@@ -254,7 +300,7 @@ std::vector<ListedProcess> TrainerProcess::orphans() const {
   return found;
 }
 
-void TrainerProcess::collect(ReportedLines& reader) {
+void UserProgram::collect(ReportedLines& reader) {
   std::string piece(kPieceBytes, '\0');
   for (int i = 0; report_ && (i < kPiecesAtOnce || end_); ++i) {
     const ssize_t read = ::read(report_.get(), piece.data(), piece.size());
@@ -280,7 +326,7 @@ void TrainerProcess::collect(ReportedLines& reader) {
 }
 
 /// Takes the file that has the name now, if the program has written another one and renamed it.
-void TrainerProcess::reopen_report(ReportedLines& reader) {
+void UserProgram::reopen_report(ReportedLines& reader) {
   const auto refuse = [&](const std::string& found) {
     reader.refuse("its report file " + plan_.report_file.string() + " was replaced by " + found);
   };
