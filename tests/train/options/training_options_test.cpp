@@ -185,6 +185,17 @@ TEST(TrainingOptions, SayWhatChangesImagesAndTargets) {
             "below 1, got 1");
 }
 
+TEST(TrainingOptions, ReadATeacherWithItsDefaults) {
+  const TrainingOptions options = parse({{"teacher.file", "t.h5"}, {"teacher.temperature", "2"}});
+  EXPECT_EQ(options.teacher->file, "t.h5");
+  EXPECT_EQ(options.teacher->weight, 0.9);
+  EXPECT_EQ(options.teacher->temperature, 2);
+  EXPECT_THAT(error_of({{"teacher.weight", "0.5"}}),
+              ::testing::HasSubstr("training.teacher: missing key `file`"));
+  EXPECT_EQ(error_of({{"teacher.file", "t.h5"}, {"teacher.weight", "1.5"}}),
+            "a.yaml:3:1: training.teacher.weight: expected a number from 0 to 1, got 1.5");
+}
+
 TEST(TrainingOptions, GiveAdamWADecayOfItsOwn) {
   EXPECT_EQ(parse({{"optimizer", "adamw"}}).optimizer.decoupled_decay, 0.01);
   const TrainingOptions options =
