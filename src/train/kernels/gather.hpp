@@ -86,7 +86,8 @@ SKYLINE_DEVICE_CODE inline float scaled_number(const float* scaling, std::int32_
   return (number - scaling[2 * channel]) * scaling[2 * channel + 1];
 }
 
-SKYLINE_DEVICE_CODE inline float scaled_value(const GatherPlan& plan, const GatheredImage& image,
+/// Returns a value of an image that is moved, cut and coloured.
+SKYLINE_DEVICE_CODE inline float placed_value(const GatherPlan& plan, const GatheredImage& image,
                                               std::int32_t channel, std::int32_t row, std::int32_t column) {
   if (image.numbers == nullptr) {
     const std::int32_t pixel = changed_pixel(plan.augment, image.draw, image.stored, channel, row, column);
@@ -95,6 +96,16 @@ SKYLINE_DEVICE_CODE inline float scaled_value(const GatherPlan& plan, const Gath
   const std::int32_t source = source_pixel(plan.augment, image.draw, row, column);
   const std::int32_t plane = plan.augment.height * plan.augment.width;
   return scaled_number(plan.scaling, channel, source < 0 ? 0.0F : image.numbers[channel * plane + source]);
+}
+
+/// Returns a value of an image with all of its changes. What is masked becomes 0, the mean of a channel.
+SKYLINE_DEVICE_CODE inline float scaled_value(const GatherPlan& plan, const GatheredImage& image,
+                                              std::int32_t channel, std::int32_t row, std::int32_t column) {
+  const SignalDraw& signal = image.draw.signal;
+  if (is_masked(signal, row, column)) return 0;
+  const float value = placed_value(plan, image, channel, row, column);
+  if (signal.noise == 0) return value;
+  return value + noise_at(signal, (channel * plan.augment.height + row) * plan.augment.width + column);
 }
 
 SKYLINE_DEVICE_CODE inline float gathered_value(const GatherPlan& plan, const GatheredRow& found,

@@ -62,9 +62,16 @@ struct AugmentOptions {
   double saturation = 0;    // largest change of the saturation's factor, as for brightness
   double mixup = 0;         // parameter of the beta distribution; 0 for off
   double cutmix = 0;        // parameter of the beta distribution; 0 for off
+  double trivial = 0;       // largest strength of TrivialAugment, 1 for that of its paper; 0 for off
+  // For sounds and other signals.
+  std::int64_t time_shift = 0;      // most columns, to either side
+  double noise = 0;                 // largest deviation
+  std::int64_t time_mask = 0;       // most columns that become the mean
+  std::int64_t frequency_mask = 0;  // most rows that become the mean
   bool mixes() const { return mixup > 0 || cutmix > 0; }
   bool any() const {
-    return crop > 0 || flip || cutout > 0 || brightness > 0 || contrast > 0 || saturation > 0 || mixes();
+    return crop > 0 || flip || cutout > 0 || brightness > 0 || contrast > 0 || saturation > 0 || mixes() ||
+           trivial > 0 || time_shift > 0 || noise > 0 || time_mask > 0 || frequency_mask > 0;
   }
   static const OptionTable<AugmentOptions>& table();
 };
