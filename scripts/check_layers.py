@@ -68,7 +68,7 @@ FACES = {
     "trial": ["column_names", "commit_log", "course_text", "forwarding", "given_metric", "metric_keys", "refit", "scope_timer", "trial_fields",
               "trial_record"],
     "comm": ["agreement", "communicator", "environment", "link", "mailbox", "mpi/start_watch"],
-    "store": ["arrays/csv_reader", "arrays/npz_writer", "arrays/preparation", "data/calibration_samples", "data/seal_dataset", "data/staged_dataset", "events/event_file", "journal/asked_trials", "journal/learning_curves",
+    "store": ["arrays/csv_reader", "arrays/npz_writer", "arrays/preparation", "data/calibration_samples", "data/named_file", "data/seal_dataset", "data/staged_dataset", "data/teacher", "events/event_file", "journal/asked_trials", "journal/learning_curves",
               "journal/journal", "journal/journal_end", "journal/provenance", "journal/run_tables", "journal/step_values", "journal/counted_costs",
               "journal/trial_json", "journal/trial_table", "publish/block_reader", "publish/file_descriptor", "publish/folder_check", "publish/folder_tree", "publish/retry_policy",
               "publish/pinned_folders", "publish/publish", "publish/storage_thread", "publish/temporary_file", "run_folder/attempt_folder", "run_folder/fresh_folder", "run_folder/run_folder",
