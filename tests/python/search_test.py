@@ -67,7 +67,7 @@ class Search(PackageCase):
             self.assertEqual(row["status"], "ok" if row["depth"] <= 2 else "outside")
 
     def test_the_front_has_the_means_of_repeats(self):
-        run = skyline.search(SPACE, functions.noisy, trials=16, folder=self.name(), search={"repeats": 2}, **SETTINGS).wait()
+        run = skyline.search(SPACE, functions.noisy, trials=16, folder=self.name(), search={"algorithm": "random", "repeats": 2}, **SETTINGS).wait()
         members = read_json(run.path / "pareto.json")["search_front"]
         self.assertEqual([row["score"] for row in run.front_rows], [member["objectives"]["score"] for member in members])
         repeated = [row for row in run.front_rows if row.get("score_deviation")]
