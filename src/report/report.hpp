@@ -42,6 +42,7 @@ struct ReportInputs {
   SourceTrials source = {};
   std::vector<FrontLatency> latencies = {};
   std::map<trial::TrialNumber, Replicates> replicates = {};  // key: a member of the final front
+  bool may_be_lucky = false;  // whether results depend on a seed, so that the best ones owe something to it
 };
 
 /// Says what cannot be expected of two runs with equal configurations.

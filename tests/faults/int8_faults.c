@@ -1,5 +1,6 @@
-/* Kills the process at the SKYLINE_INT8_FAULT-th time, from 1, that it rounds numbers of an int8 network: loaded into the
-   program with LD_PRELOAD, it stands before LibTorch's rounding in place, which nothing else of the program calls. */
+/* Kills the process at the SKYLINE_INT8_FAULT-th time, from 1, that it rounds numbers of an int8 network:
+   loaded into the program with LD_PRELOAD, it stands before LibTorch's rounding in place, which nothing else
+   of the program calls. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>

@@ -24,7 +24,8 @@ std::string name_in_sources(const std::string& number) {
   return "trial_" + number;
 }
 
-/// Returns the model that takes the sounds whose spectrograms this one takes; nullopt if it takes no spectrograms.
+/// Returns the model that takes the sounds whose spectrograms this one takes; nullopt if it takes no
+/// spectrograms.
 /// @throws UserError if the preparation makes others
 std::optional<ExportedModel> model_of_sounds(const ExportedModel& model, const std::string& preparation) {
   if (preparation.empty()) return std::nullopt;

@@ -4,8 +4,6 @@
 #include "app/commands/command_options.hpp"
 #include "app/commands/commands.hpp"
 #include "app/commands/output_file.hpp"
-#include "app/config/evaluator_section.hpp"
-#include "app/config/exported_network.hpp"
 #include "app/job/stop_request.hpp"
 #include "app/models/calibration.hpp"
 #include "app/models/evaluation.hpp"
@@ -13,14 +11,12 @@
 #include "app/models/onnx_model.hpp"
 #include "app/models/prediction_table.hpp"
 #include "app/models/selected_model.hpp"
-#include "comm/environment.hpp"
 #include "core/config/config_text.hpp"
 #include "core/log.hpp"
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
 #include "store/publish/publish.hpp"
 #include "train/evaluator/inference.hpp"
-#include "train/loading/load_training.hpp"
 #include "train/scoring/scored_outputs.hpp"
 
 #include <cstddef>
@@ -55,13 +51,6 @@ struct UsedData {
   std::optional<CalibrationSet> calibration = {};  // samples for int8; nullopt without it
 };
 
-/// Brings outputs to the units of the targets.
-void unscale(std::vector<float>& outputs, const std::vector<store::TargetColumn>& targets) {
-  for (std::size_t i = 0; !targets.empty() && i < outputs.size(); ++i) {
-    outputs[i] = static_cast<float>(targets[i % targets.size()].number(static_cast<double>(outputs[i])));
-  }
-}
-
 UsedData open_data(const PredictArguments& arguments, bool has_targets) {
   log::start({.file = "", .prefix = "", .terminal_level = log::Level::kWarning});
   UsedData data{.source = ModelSource::open(arguments.choice.run), .rows = {}, .samples = {}};
@@ -79,20 +68,13 @@ UsedData open_data(const PredictArguments& arguments, bool has_targets) {
 /// Uses each model that the command line names. Returns the exit code, after a line for each that is missing.
 int use_models(const PredictArguments& arguments, const UsedData& data,
                const std::function<void(const SelectedModel&, const train::InferenceResult&)>& use) {
-  const auto job = comm::make_local_environment();
   const auto missing = select_models(data.source, arguments.choice, [&](const SelectedModel& model) {
     train::InferenceResult result;
     if (data.samples->test().count > 0) {  // else each row has its reason
       std::optional<space::Int8Network> int8;
       if (data.calibration) int8 = int8_form(data.source, model, *data.calibration);
-      result = train::load_training().infer(*job, {.section = evaluator_of(data.source.run.config).section,
-                                                   .normalization = data.source.data.normalization,
-                                                   .architecture = model.trained->trial.proposal.architecture,
-                                                   .tensors = model.weights.tensors,
-                                                   .dataset = data.samples,
-                                                   .int8 = int8 ? &*int8 : nullptr});
+      result = outputs_of(data.source, model, data.samples, int8 ? &*int8 : nullptr);
     }
-    unscale(result.outputs, scaled_targets(data.source.data));
     use(model, result);
   });
   for (const std::string& line : missing) print_error(line);

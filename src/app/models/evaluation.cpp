@@ -2,9 +2,13 @@
 
 #include "skyline/objective/objective_set.hpp"
 
+#include "app/config/evaluator_section.hpp"
+#include "app/config/exported_network.hpp"
+#include "comm/environment.hpp"
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
 #include "report/text/text_table.hpp"
+#include "train/loading/load_training.hpp"
 
 #include <algorithm>
 #include <array>
@@ -89,6 +93,25 @@ std::string reason_of_undefined(const store::Dataset& dataset, std::span<const f
 }
 
 }  // namespace
+
+train::InferenceResult outputs_of(const ModelSource& source, const SelectedModel& model,
+                                  const std::shared_ptr<const store::Dataset>& samples,
+                                  const space::Int8Network* int8) {
+  const auto job = comm::make_local_environment();
+  train::InferenceResult result =
+      train::load_training().infer(*job, {.section = evaluator_of(source.run.config).section,
+                                          .normalization = source.data.normalization,
+                                          .architecture = model.trained->trial.proposal.architecture,
+                                          .tensors = model.weights.tensors,
+                                          .dataset = samples,
+                                          .int8 = int8});
+  const std::vector<store::TargetColumn> targets = scaled_targets(source.data);
+  for (std::size_t i = 0; !targets.empty() && i < result.outputs.size(); ++i) {
+    const auto output = static_cast<double>(result.outputs[i]);
+    result.outputs[i] = static_cast<float>(targets[i % targets.size()].number(output));
+  }
+  return result;
+}
 
 std::vector<ConfigNode::Entry> print_evaluation(const store::Dataset& samples,
                                                 const train::InferenceResult& result) {

@@ -65,7 +65,8 @@ std::set<std::string> kinds_without_export(const space::Network& network, Format
 void check_weights(const ExportedModel& model, const std::filesystem::path& path);
 
 /// Returns an ONNX model with one input [batch, channels, height, width] of stored values as float32, or with
-/// sounds (ExportedModel::log_mel), and one output [batch, classes]. @throws UserError if a kind has no export, or the file would be larger than 2 GB
+/// sounds (ExportedModel::log_mel), and one output [batch, classes]. @throws UserError if a kind has no
+/// export, or the file would be larger than 2 GB
 std::string onnx_bytes(const ExportedModel& model);
 constexpr int kOnnxOpset = 17;
 

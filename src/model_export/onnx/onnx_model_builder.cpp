@@ -66,9 +66,9 @@ std::string OnnxModelBuilder::bytes_with_output(const ExportedValue& value) {
     graph_.add_node(kOutputName, "Identity", {result}, {});
   }
   const space::Shape& shape = model_.network.input;
-  const std::vector<std::int64_t> input =
-      model_.log_mel ? std::vector{model_.log_mel->length}
-                     : std::vector{shape.channels, shape.height, shape.width};
+  const std::vector<std::int64_t> input = model_.log_mel
+                                              ? std::vector{model_.log_mel->length}
+                                              : std::vector{shape.channels, shape.height, shape.width};
   return graph_.model_bytes({kInputName, input},
                             {kOutputName, {model_.network.layers.back().output.elements()}}, "skyline",
                             model_.metadata);

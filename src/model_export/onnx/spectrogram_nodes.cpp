@@ -1,5 +1,5 @@
-// The spectrogram of a sound, computed in float64 like `skyline.prep` does (python/skyline/prep/log_mel.py): in
-// float32 quiet bands beside loud ones would differ in the third digit.
+// The spectrogram of a sound, computed in float64 like `skyline.prep` does (python/skyline/prep/log_mel.py):
+// in float32 quiet bands beside loud ones would differ in the third digit.
 #include "model_export/onnx/onnx_model_builder.hpp"
 
 #include <algorithm>
@@ -11,8 +11,6 @@ namespace skyline::model_export {
 namespace {
 
 constexpr double kFloor = 1e-6;  // added to energies before the logarithm
-constexpr std::int64_t kFloat32 = 1;
-constexpr std::int64_t kFloat64 = 11;
 
 /// Returns the weights of the samples of a frame, and zeros up to the length of the transform.
 std::vector<double> frame_weights(const store::LogMel& of) {
@@ -53,20 +51,19 @@ std::string OnnxModelBuilder::spectrogram(const std::string& input, const store:
     return constant("constant", dims, std::move(values));
   };
   const auto number = [&](std::int64_t value) { return constant("integer", {}, std::vector{value}); };
-  std::string sound = node("Cast", {input}, {{"to", kFloat64}});
+  std::string sound = node("Cast", {input}, {{"to", std::int64_t{kFloat64}}});
   // STFT takes frames as long as its transform: zeros in the weights, and after the sound, make up for that.
   if (of.fft > of.window) sound = node("Pad", {sound, integers({0, 0, 0, of.fft - of.window})}, {});
   sound = node("Unsqueeze", {sound, integers({2})}, {});
   const std::string weights = numbers({of.fft}, frame_weights(of));
-  const std::string frames =
-      node("STFT", {sound, number(of.hop), weights}, {{"onesided", std::int64_t{1}}});
+  const std::string frames = node("STFT", {sound, number(of.hop), weights}, {{"onesided", std::int64_t{1}}});
   const std::string squares = node("Mul", {frames, frames}, {});
   const std::string power = node("ReduceSum", {squares, integers({3})}, {{"keepdims", std::int64_t{0}}});
   const std::string energy =
       node("MatMul", {power, numbers({of.fft / 2 + 1, of.bands}, band_weights(of))}, {});
   const std::string logarithm = node("Log", {node("Add", {energy, numbers({}, {kFloor})}, {})}, {});
   const std::string bands = node("Transpose", {logarithm}, {{"perm", std::vector<std::int64_t>{0, 2, 1}}});
-  return node("Unsqueeze", {node("Cast", {bands}, {{"to", kFloat32}}), integers({1})}, {});
+  return node("Unsqueeze", {node("Cast", {bands}, {{"to", std::int64_t{kFloat32}}}), integers({1})}, {});
 }
 
 }  // namespace skyline::model_export

@@ -61,7 +61,7 @@ MemoryPlan memory_plan(const std::vector<TensorLife>& lives) {
   for (int tries = 1; best.bytes > least && tries < kTries; ++tries) {
     const auto highest = std::ranges::find_if(
         order, [&](std::size_t i) { return plan.offsets[i] + lives[i].bytes == plan.bytes; });
-    std::rotate(order.begin(), highest, highest + 1);  // what did not fit below goes first
+    std::rotate(order.begin(), highest, highest + 1);  // a tensor that did not fit below goes first
     plan = placed(lives, order);
     if (plan.bytes < best.bytes) best = plan;
   }

@@ -11,8 +11,8 @@ namespace skyline::space {
 
 /// The bytes of activations while a step runs.
 struct Int8Activations {
-  std::int64_t alive = 0;   // of all tensors that exist, and of the step's inner activations
-  std::int64_t ending = 0;  // of the tensors that no later step needs
+  std::int64_t alive = 0;   // bytes of all tensors that exist, and of the inner activations of the step
+  std::int64_t ending = 0;  // bytes of the tensors that no later step needs
 };
 
 /// Returns the bytes of activations while each step runs, in order: the network's input from the start, and

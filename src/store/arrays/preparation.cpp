@@ -54,7 +54,8 @@ std::optional<LogMel> log_mel_in(const Json& root) {
   constexpr std::int64_t kMostWindow = std::int64_t{1} << 16;
   constexpr std::int64_t kMostBands = 256;
   const auto count = [&](const char* key, std::int64_t most) {
-    const auto value = node.at(key).get<std::int64_t>();
+    const Json& number = node.at(key);
+    const std::int64_t value = number.is_number_integer() ? number.get<std::int64_t>() : 0;
     if (value < 1 || value > most) throw Json::other_error::create(500, key, &node);
     return value;
   };
