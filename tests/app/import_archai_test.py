@@ -65,6 +65,13 @@ def train(**parameters):
 """
 
 
+COUNT = """
+def count(**parameters):
+    model = Model(archai.config(parameters))
+    return {'weights': sum(kernel ** 2 * width ** 2 for kernel, width in model.layers)}
+"""
+
+
 class ImportArchai(RunsCase):
     def setUp(self):
         self.home = self.folder / self.id().rsplit(".", 1)[-1]
@@ -97,6 +104,16 @@ class ImportArchai(RunsCase):
             values = tuple(float(row[name]) for name in ("nb_layers", "kernel_size", "hidden_dim"))
             self.assertIn(hashlib.sha1(str(values).encode()).hexdigest(), ids)
             self.assertAlmostEqual(row["val_acc"], row["nb_layers"] / (row["kernel_size"] + row["hidden_dim"]), 5)
+
+    def test_no_trial_outside_of_a_bound_on_what_count_returns_is_trained(self):
+        self.write(tree__py=SAMPLE, search__yaml=CONF, model__py=MODEL, train__py=TRAIN.replace("val_acc", "val_iou") + COUNT)
+        self.assertIn("count() of train.py returns: weights", self.imported("tree.py", "search.yaml"))
+        self.write(mine__yaml=self.text() + "constraints: [weights: [0, 50000]]\n")
+        run = self.searched(ranks=2)
+        self.assertGreater(len(run.rows), 4)
+        for row in run.rows:
+            self.assertEqual(row["weights"], row["nb_layers"] * row["kernel_size"] ** 2 * row["hidden_dim"] ** 2)
+            self.assertLessEqual(row["weights"], 50000)
 
     def test_keys_of_the_algorithm_come_one_to_one(self):
         self.write(tree__py=SAMPLE, search__yaml=CONF, train__py=TRAIN)

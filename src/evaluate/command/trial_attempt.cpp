@@ -170,14 +170,9 @@ ProgramPlace TrialAttempt::place(const std::vector<int>& processors) const {
 }
 
 /// Asks what must be known before the training. Returns the outcome if nothing is trained.
-/// @throws GroupAborted on other members than the first one if a program failed
 std::optional<trial::Outcome> TrialAttempt::ask(const std::vector<int>& processors) {
-  if (!host_.measuring.asks()) return std::nullopt;
-  trial::Outcome asked =
-      ask_together(group_, [&] { return host_.measuring.ask(trial_, context_, place(processors)); });
-  if (auto* const values = std::get_if<trial::Measurements>(&asked)) asked_ = values->values;
-  if (trial::is_whole(asked)) return std::nullopt;
-  return of_program_metrics(std::move(asked), host_.metrics.size());
+  return host_.measuring.ask(
+      trial_, context_, [&](const MetricCommands::Asking& ask) { return ask(place(processors)); });
 }
 
 /// Begins the attempt. Returns its outcome if this member starts no process, or the trial must stop before.
@@ -251,7 +246,7 @@ trial::Outcome TrialAttempt::run() {
   warn_of_unreported(outcome);
   if (leads()) {
     outcome =
-        host_.measuring.measured(std::move(outcome), trial_, context_, place(planned.processors), asked_);
+        host_.measuring.measured(std::move(outcome), trial_, context_, place(planned.processors));
     if (std::holds_alternative<trial::Measurements>(outcome)) {
       if (auto excess = excess_of_folder()) outcome = *std::move(excess);
     }

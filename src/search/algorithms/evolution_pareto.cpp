@@ -88,7 +88,7 @@ class EvolutionPareto final : public Searcher {
   Generation draft_;                    // the next generation
   std::deque<OffspringBatch> batches_;  // batches of the next generation whose offspring are not all made
   bool restarts_ = false;               // the draft starts the search again
-  bool thinks_ = false;            // it thinks about the draft or, in the steady state, about the next child
+  bool thinks_ = true;             // it thinks about the draft or, in the steady state, about the next child
   std::size_t last_attempt_ = 0;   // last attempt of this ask, as counted by the pool
   std::size_t iteration_ = 0;      // iteration of generation_, or of the draft
   std::size_t handed_out_ = 0;     // number handed out of generation_
@@ -105,9 +105,7 @@ EvolutionPareto::EvolutionPareto(const EvolutionOptions& options, const SearchPr
       parents_(pool_.objectives()),
       variation_(pool_, options.mutation_probability) {
   pool_.prefer(best_known(problem));
-  last_attempt_ = pool_.attempts() + CandidatePool::kAttemptsOfAnAsk;
   batches_.push_back(batch(Origin::kInitial, options_.initial));
-  go_on_with_generation();
 }
 
 Answer EvolutionPareto::ask(std::size_t room) {
