@@ -115,7 +115,11 @@ std::string spectrogram_text(const Metadata& metadata) {
   const auto made = preparation.empty() ? std::nullopt : store::read_preparation(preparation).log_mel;
   if (!made) return {};
   using std::to_string;
-  const auto hertz = [](double number) { return c_float(static_cast<float>(number)); };
+  const auto hertz = [](double number) {
+    std::string text = c_float(static_cast<float>(number));
+    text.pop_back();  // the sign of a float in C
+    return text;
+  };
   return "\n * Column t of the spectrogram is of samples t * " + to_string(made->hop) + " to t * " +
          to_string(made->hop) + " + " + to_string(made->window - 1) + " of a sound at " +
          to_string(made->rate) + " Hz, from -1 to 1, times\n * 0.5 - 0.5 cos(2 pi n / " +
