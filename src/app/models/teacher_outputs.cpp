@@ -5,7 +5,6 @@
 #include "app/models/evaluation.hpp"
 #include "app/models/model_data.hpp"
 #include "app/models/onnx_model.hpp"
-#include "app/prep/held_signals.hpp"
 #include "app/prep/prep_process.hpp"
 #include "core/system/temporary_folder.hpp"
 #include "core/system/temporary_root.hpp"
