@@ -317,7 +317,7 @@ TEST(TrainingEvaluator, AugmentsTheTrainingImagesOnly) {
     return values_of(make_evaluator(options)->evaluate(make_trial(network, 1, 1, phase), context));
   };
   const auto plain = values_with({}, trial::Phase::kFinal);
-  for (const AugmentOptions augment :
+  for (const AugmentOptions& augment :
        {AugmentOptions{2, false, 0}, AugmentOptions{0, true, 0}, AugmentOptions{0, false, 3}}) {
     const auto changed = values_with(augment, trial::Phase::kFinal);
     EXPECT_NE(changed[kTrainLoss], plain[kTrainLoss]);
