@@ -225,6 +225,7 @@ class Init(RunsCase):
                 ([prepared, "-o", "a.yaml", "--flops", "1"], "flops"),
                 ([prepared, "-o", "a.yaml", "--board", "256"], "--board 256: 256 bytes of RAM: did you mean 256Ki?"),
                 ([prepared, "-o", "a.yaml", "--board", "256Ki,1"], "--board 256Ki,1: 1 byte of flash: did you mean 1Mi?"),
+                ([prepared, "-o", "a.yaml", "--board", "5,5"], "--board 5,5: 5 bytes of RAM: did you mean 5Ki?"),
                 ([prepared, "-o", "a.yaml", "--board", "256Ki"], "--board 256Ki: expected RAM and flash, e.g. 256Ki,1Mi"),
                 ([prepared, "-o", "a.yaml", "--board", "much,1Mi"],
                  "--board much,1Mi: expected bytes of RAM with a unit, e.g. 256Ki, got `much`"),

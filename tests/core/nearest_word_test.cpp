@@ -39,6 +39,7 @@ TEST(NearestWord, FindsAWordByItsBeginning) {
 TEST(NearestWord, FindsAWordByItsLastPart) {
   EXPECT_EQ(nearest_word("accuracy", {"flops", "validation_accuracy"}), "validation_accuracy");
   EXPECT_EQ(nearest_word("Rate", {"momentum", "learning_rate"}), "learning_rate");
+  EXPECT_EQ(nearest_word("acuracy", {"flops", "validation_accuracy"}), "validation_accuracy");
   EXPECT_EQ(nearest_word("curacy", {"flops", "validation_accuracy"}), "") << "no part of its own";
   EXPECT_EQ(nearest_word("accuracy", {"flops", "validation_top5_accuracy"}), "") << "another metric";
 }

@@ -21,6 +21,8 @@ TEST(SiText, KeepsFourDigitsAndPicksThePrefix) {
   EXPECT_EQ(si_text(465200000), "465.2 M");
   EXPECT_EQ(si_text(9.673e11), "967.3 G");
   EXPECT_EQ(si_text(4.6e15), "4.600 P");
+  EXPECT_EQ(si_text(1.234e40), "1.234e+40");
+  EXPECT_EQ(si_text(-1e300, " ", "B"), "-1e+300 B");
   EXPECT_EQ(si_text(-88138), "-88.14 k");
 }
 

@@ -18,8 +18,9 @@ constexpr std::int64_t kMi = 1024 * kKi;
 constexpr std::int64_t kRamOfProgram = 16 * kKi;     // a runtime's own arrays, the stack, a buffer of samples
 constexpr std::int64_t kFlashOfProgram = 200 * kKi;  // a runtime with its kernels, drivers
 constexpr std::int64_t kLeast = kKi;                 // fewer bytes are taken for a unit that was forgotten
-constexpr std::int64_t kMostMi = 16;                 // forgotten units of smaller numbers are Mi
+constexpr std::int64_t kMostMi = 16;  // so many Mi of flash have boards at most, none has one of RAM
 constexpr std::int64_t kMost = std::int64_t{1} << 40;
+constexpr const char* kFlash = "flash";
 
 std::int64_t read_size(const std::string& option, const std::string& text, const std::string& of) {
   const auto amount = amount_in(text, true);
@@ -29,7 +30,7 @@ std::int64_t read_size(const std::string& option, const std::string& text, const
   const auto bytes = static_cast<std::int64_t>(*amount);
   if (bytes >= kLeast) return bytes;
   throw UserError(option + ": " + counted(bytes, "byte") + " of " + of + ": did you mean " +
-                  std::to_string(bytes) + (bytes < kMostMi ? "Mi?" : "Ki?"));
+                  std::to_string(bytes) + (of == kFlash && bytes <= kMostMi ? "Mi?" : "Ki?"));
 }
 
 DeviceRoom room_of(const Board& board) {
@@ -103,7 +104,7 @@ DeviceRoom device_room(const std::string& text) {
   const std::size_t comma = text.find(',');
   if (comma != std::string::npos) {
     return {read_size(option, text.substr(0, comma), "RAM"),
-            read_size(option, text.substr(comma + 1), "flash"), ""};
+            read_size(option, text.substr(comma + 1), kFlash), ""};
   }
   if (amount_in(text, true)) {
     (void)read_size(option, text, "RAM");

@@ -1,7 +1,5 @@
 #include "app/models/evaluation.hpp"
 
-#include "skyline/objective/objective_set.hpp"
-
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
 #include "report/text/text_table.hpp"
@@ -98,7 +96,8 @@ std::vector<ConfigNode::Entry> print_evaluation(const store::Dataset& samples,
     const bool is_defined = std::isfinite(value);
     const std::string reason = is_defined ? "" : reason_of_undefined(samples, result.outputs);
     std::cout << name << " "
-              << (is_defined ? objective::number_text(value) : "undefined: " + printable(reason)) << "\n";
+              << (is_defined ? report::metric_text({.name = name}, value) : "undefined: " + printable(reason))
+              << "\n";
     metrics.push_back({name, is_defined ? ConfigNode::make_number(value) : ConfigNode(), {}});
     if (!is_defined) reasons.push_back({name, ConfigNode::make_scalar(reason, {}, true), {}});
   }

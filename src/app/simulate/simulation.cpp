@@ -2,6 +2,7 @@
 
 #include "skyline/core/error.hpp"
 #include "skyline/core/random.hpp"
+#include "skyline/search/pruning.hpp"
 
 #include "app/config/configuration_warnings.hpp"
 #include "app/simulate/simulated_searches.hpp"
@@ -83,6 +84,8 @@ Simulation::Simulation(const RunConfig& config, Options options)
       trials_(options_.trials.value_or(searcher_->expected_trials())) {
   if (options_.with_search && config.sections.costs)
     config.resolved.at("costs").fail("a simulation asks no program: leave out --search");
+  if (search::pruning_of(config.sections.search))
+    config.resolved.at("search").at("pruning").fail("a simulation has no learning curves: leave the key out");
   if (!options_.with_search && lacks_window(config, *searcher_)) {
     throw UserError(
         "run.window: without one, the search waits until all trials in flight are committed; set it, or "

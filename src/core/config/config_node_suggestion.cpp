@@ -10,7 +10,9 @@ namespace skyline {
 namespace {
 
 constexpr std::size_t kShortestBeginning = 3;  // letters of a beginning or an end that suggests its word
-constexpr std::size_t kLongestWord = 200;      // Longer words are not compared.
+constexpr std::size_t kShortestMisspelt =
+    6;                                     // letters of an end that suggests its word with one letter wrong
+constexpr std::size_t kLongestWord = 200;  // Longer words are not compared.
 
 // Names of methods of the field, in small letters and without separators. They are never taken for
 // misspellings of other names, however near they are. Each has a blank on both sides.
@@ -76,7 +78,11 @@ std::string nearest_word(std::string_view word, const std::vector<std::string>& 
   const std::string part = lower_case(word);
   const auto longer = std::ranges::find_if(candidates, [&](const std::string& candidate) {
     const std::string whole = lower_case(candidate);
-    return (whole.starts_with(part) || whole.ends_with("_" + part)) && !is_another_method(word, candidate);
+    const std::size_t last = whole.rfind('_') + 1;  // begin of the last part; 0 if it is the only one
+    const bool is_near = part.size() >= kShortestMisspelt && last > 0 &&
+                         whole.size() - last <= kLongestWord && edit_distance(part, whole.substr(last)) <= 1;
+    return (whole.starts_with(part) || whole.ends_with("_" + part) || is_near) &&
+           !is_another_method(word, candidate);
   });
   return longer == candidates.end() ? "" : *longer;
 }

@@ -30,6 +30,7 @@ void end_line(std::string& text) {
 }
 
 constexpr int kSignificant = 4;
+constexpr int kMostZeros = 20;          // numbers with more of them are written with an exponent
 constexpr std::size_t kShortTitle = 8;  // titles up to this size stay in one line
 
 /// Cuts a title after "_", "." and blanks into lines of at most `most` characters, where its words are not
@@ -145,6 +146,7 @@ std::string significant_text(double value, int digits) {
   if (!std::isfinite(value)) return fmt::format("{}", value);
   if (value == 0) return "0";
   const int magnitude = static_cast<int>(std::floor(std::log10(std::abs(value))));
+  if (std::abs(magnitude) > kMostZeros) return fmt::format("{:.{}g}", value, digits);
   // Rounding may carry into a new digit (9.996 -> 10.00), so the rounded number is measured.
   const double unit = std::pow(10.0, magnitude - digits + 1);
   const double rounded = std::round(value / unit) * unit;
@@ -155,6 +157,8 @@ std::string significant_text(double value, int digits) {
 std::string si_text(double value, std::string_view separator, std::string_view unit) {
   static constexpr std::array<std::string_view, 7> kPrefixes{"", "k", "M", "G", "T", "P", "E"};
   if (!std::isfinite(value)) return fmt::format("{}", value);
+  if (std::abs(value) >= std::pow(10.0, kMostZeros + 1))
+    return fmt::format("{:.{}g}{}{}", value, kSignificant, unit.empty() ? "" : separator, unit);
   std::size_t prefix = 0;
   // 999.95 and more rounds to 1000.0 with four digits, which belongs to the next prefix.
   while (std::abs(value) >= 999.95 && prefix + 1 < kPrefixes.size() &&
