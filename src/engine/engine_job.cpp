@@ -25,8 +25,8 @@
 #include "engine/weights/weights_keeper.hpp"
 #include "engine/work/storage_calls.hpp"
 #include "store/journal/asked_trials.hpp"
+#include "store/journal/known_values.hpp"
 #include "store/journal/learning_curves.hpp"
-#include "store/journal/step_values.hpp"
 #include "store/publish/publish.hpp"
 #include "store/run_folder/running_trials.hpp"
 
@@ -176,12 +176,15 @@ struct RankJob {
       kept.weights = make_weights_sink(files, task.space, recent);
     if (options.inherit && !options.folders)
       kept.inherited = make_weights_source(files, recent, parents, options.inherit_key);
-    if (task.pruning) {
-      kept.pruning =
-          std::make_shared<RankPruning>(RankPruning{files, {task.objectives, files.header.metrics}});
+    if (knows_values()) {
+      kept.values = std::make_shared<RankValues>(RankValues{files, std::nullopt});
+      if (task.pruning) kept.values->comparison.emplace(task.objectives, files.header.metrics);
     }
     return kept;
   }
+
+  /// Returns whether something is known of trials before they end.
+  bool knows_values() const { return task.pruning || asks_before(files.header.metrics); }
 
   /// Returns whether this rank wants the run to stop. Notes the request when it comes, because another
   /// process of the job may have died. The main thread polls it, and must not wait for a file.
@@ -243,8 +246,8 @@ struct RankJob {
     AskedTrialsWriter asked_trials(files, task.space, lines);
     listeners = {&journal, checkpoints.get(), &weights};
     if (options.window && options.checkpoints) listeners.push_back(&asked_trials);
-    StepValuesRemoval step_values(files);
-    if (task.pruning) listeners.push_back(&step_values);
+    KnownValuesRemoval known_values(files, task.trains_all);
+    if (knows_values()) listeners.push_back(&known_values);
     listeners.insert(listeners.end(), told.begin(), told.end());
     for (run::RunListener* listener : listeners) listener->started(state);
 
@@ -315,7 +318,8 @@ struct RankJob {
     }
     if (!ended) return;
     results->remove_files();
-    if (task.pruning && rank == 0) store::remove_all_step_values(paths);
+    if (task.pruning && !asks_before(files.header.metrics) && rank == 0)
+      store::remove_all_known_values(paths);
     if (options.folders) {
       for (const trial::TrialName name : store::trials_with_folders(paths, false)) {
         remove_trial_folders(files, {name});

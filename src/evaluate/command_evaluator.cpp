@@ -239,10 +239,11 @@ std::unique_ptr<TrainerHost> make_host(const CommandOptions& options, const Eval
   for (const fs::path& folder : {paths.trainer(), paths.trials(), cache.parent_path(), cache}) {
     store::make_own_folder(folder);
   }
+  const std::vector<trial::Metric> metrics = descriptions_of(options.metrics, MetricSource::kTrainer);
   std::unique_ptr<TrainerHost> host(
       new TrainerHost{.options = options,
-                      .metrics = descriptions_of(options.metrics, MetricSource::kTrainer),
-                      .measuring = MetricCommands(options.metrics, services, "command"),
+                      .metrics = metrics,
+                      .measuring = MetricCommands(options.metrics, metrics.size(), services, "command"),
                       .services = services,
                       .variables = allowed_variables(process_variables(), options.passed),
                       .program = std::move(found),
@@ -269,7 +270,7 @@ std::unique_ptr<trial::Evaluator> make(const CommandOptions& options, const Eval
   }
   const std::string begun_on = ranks.exchange(services.begun_on).front();
   const PlaceOnNode on_node = place_on_node(ranks, {services.place.node, services.evaluates});
-  MetricCommands(options.metrics, services, "command").check_locks(ranks);
+  MetricCommands(options.metrics, 0, services, "command").check_locks(ranks);
   std::unique_ptr<TrainerHost> host;
   std::vector<std::string> devices;
   std::string problem;

@@ -58,11 +58,9 @@ class TrainingContext final : public trial::ForwardingContext, private trial::Fo
 class MeasuredEvaluator final : public trial::ForwardingEvaluator {
  public:
   /// @param logs  nullptr if this rank evaluates nothing
-  MeasuredEvaluator(std::unique_ptr<trial::Evaluator> trains, std::size_t own_metrics,
-                    MetricCommands measuring, int threads, const EvaluatorServices& services,
-                    std::unique_ptr<store::TrialLogs> logs)
+  MeasuredEvaluator(std::unique_ptr<trial::Evaluator> trains, MetricCommands measuring, int threads,
+                    const EvaluatorServices& services, std::unique_ptr<store::TrialLogs> logs)
       : ForwardingEvaluator(std::move(trains)),
-        own_metrics_(own_metrics),
         measuring_(std::move(measuring)),
         threads_(threads),
         services_(services),
@@ -78,23 +76,18 @@ class MeasuredEvaluator final : public trial::ForwardingEvaluator {
 
   trial::Outcome evaluate(const trial::Trial& trial, trial::EvaluationContext& context) override {
     if (!measuring_.measures(trial))
-      return measuring_.unmeasured(ForwardingEvaluator::evaluate(trial, context));
-    std::vector<double> asked_before;
-    if (measuring_.asks()) {
-      trial::Outcome asked = ask_together(context.group(), [&] {
-        return with_programs(trial, context, 0,
-                             [&](MeasuringPlace& place) { return measuring_.ask(trial, context, place); });
-      });
-      if (!trial::is_whole(asked)) return of_program_metrics(std::move(asked), own_metrics_);
-      asked_before = std::get<trial::Measurements>(std::move(asked)).values;
-    }
+      return measuring_.unmeasured(ForwardingEvaluator::evaluate(trial, context), context);
+    const auto with_place = [&](const MetricCommands::Asking& ask) {
+      return with_programs(trial, context, 0, ask);
+    };
+    if (auto ended = measuring_.ask(trial, context, with_place)) return *std::move(ended);
     TrainingContext training(context);
     trial::Outcome outcome = ForwardingEvaluator::evaluate(trial, training);
-    if (!trial::is_whole(outcome)) return measuring_.unmeasured(std::move(outcome));
+    if (!trial::is_whole(outcome)) return measuring_.unmeasured(std::move(outcome), context);
     if (leads(context)) {
       outcome = with_programs(trial, context, training.last_step(), [&](MeasuringPlace& place) {
         export_model(trial, training.take_trained(), place);
-        return measuring_.measured(std::move(outcome), trial, context, place, asked_before);
+        return measuring_.measured(std::move(outcome), trial, context, place);
       });
     }
     return wait_for_members(context, std::move(outcome));
@@ -174,7 +167,6 @@ class MeasuredEvaluator final : public trial::ForwardingEvaluator {
     if (fault_ == nullptr) fault_ = std::move(fault);
   }
 
-  std::size_t own_metrics_;  // number of metrics of the evaluator that trains
   MetricCommands measuring_;
   int threads_;
   EvaluatorServices services_;
@@ -203,7 +195,7 @@ std::unique_ptr<trial::Evaluator> with_measured_metrics(std::unique_ptr<trial::E
                                                         int threads, const EvaluatorServices& services,
                                                         const std::string& section) {
   if (std::ranges::none_of(metrics, &CommandMetric::is_measured)) return trains;
-  MetricCommands measuring(metrics, services, section);
+  MetricCommands measuring(metrics, own_metrics, services, section);
   std::unique_ptr<store::TrialLogs> logs;
   if (services.ranks != nullptr && !services.folder.empty()) {
     std::string problem;
@@ -217,8 +209,8 @@ std::unique_ptr<trial::Evaluator> with_measured_metrics(std::unique_ptr<trial::E
     const bool all_ready = std::ranges::all_of(problems, &std::string::empty);
     if (all_ready) measuring.check_locks(*services.ranks);
   }
-  return std::make_unique<MeasuredEvaluator>(std::move(trains), own_metrics, std::move(measuring), threads,
-                                             services, std::move(logs));
+  return std::make_unique<MeasuredEvaluator>(std::move(trains), std::move(measuring), threads, services,
+                                             std::move(logs));
 }
 
 }  // namespace skyline::evaluate

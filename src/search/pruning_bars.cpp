@@ -40,16 +40,14 @@ StepComparison::StepComparison(const objective::ObjectiveSet& objectives,
                                const std::vector<trial::Metric>& metrics)
     : objectives_(objectives) {
   for (const objective::Objective& objective : objectives.objectives()) {
-    if (objective.computed || metrics.at(objective.measured_index).has_course) compared_.push_back(objective);
+    if (objective.computed) {
+      compared_.push_back(objective);
+      continue;
+    }
+    const trial::Metric& metric = metrics.at(objective.measured_index);
+    if (metric.has_course) reported_.push_back(metric.name);
+    if (metric.has_course || metric.is_before) compared_.push_back(objective);
   }
-}
-
-std::vector<std::string> StepComparison::measured() const {
-  std::vector<std::string> names;
-  for (const objective::Objective& objective : compared_) {
-    if (!objective.computed) names.push_back(objective.metric);
-  }
-  return names;
 }
 
 std::vector<std::string> StepComparison::left_out() const {

@@ -13,15 +13,16 @@
 
 namespace skyline::search {
 
-/// The comparison of trials while they train, by the objectives that are known then: computed ones, and
-/// measured ones that have a course (trial::Metric). Immutable, so any thread may use it.
+/// The comparison of trials while they train, by the objectives that are known then: computed ones, those
+/// that programs were asked before, and measured ones that have a course (trial::Metric). Immutable, so any
+/// thread may use it.
 class StepComparison {
  public:
   /// @param metrics  metrics of Measurements::values
   StepComparison(const objective::ObjectiveSet& objectives, const std::vector<trial::Metric>& metrics);
 
-  /// Returns the names of the metrics that are compared; without any, no trial is.
-  std::vector<std::string> measured() const;
+  /// Returns the names of the compared metrics that a training reports; without any, no trial is compared.
+  const std::vector<std::string>& reported() const { return reported_; }
   /// Returns the metrics of the other objectives, which only whole trials have.
   std::vector<std::string> left_out() const;
   /// Returns the values that are compared, [compared objectives], every column minimized; nullopt if one of
@@ -43,6 +44,7 @@ class StepComparison {
 
   objective::ObjectiveSet objectives_;
   std::vector<objective::Objective> compared_;
+  std::vector<std::string> reported_;
 };
 
 /// The bars of the trials of a run. The values after a declared step of the known trials that count, also

@@ -43,6 +43,7 @@ class ForwardingContext : public EvaluationContext {
   TrialState& state() override { return next_.state(); }
   TrialWeights& weights() override { return next_.weights(); }
   const TrialFolder* folder() override { return next_.folder(); }
+  EarlyValues& early_values() override { return next_.early_values(); }
   TrialPruning* pruning() override { return next_.pruning(); }
   TrialGroup* group() override { return next_.group(); }
   Place place() const override { return next_.place(); }

@@ -80,24 +80,12 @@ GivenMetric read_given_metric(const ConfigNode& map, const ConfigNode::Entry& en
 
 OptionKind<std::vector<GivenMetric>> given_by_name(const OptionTable<GivenMetric>& table,
                                                    const std::string& expected) {
-  ConfigNode schema = ConfigNode::make_map({{"type", schema_text("object"), {}}}, {});
-  schema.set("additionalProperties", table.schema());
-  OptionKind<std::vector<GivenMetric>> kind{{expected, schema}};
-  kind.sections = {{"NAME", std::make_shared<const OptionTable<GivenMetric>>(table)}};
-  kind.read = [&table](const ConfigNode& node, std::vector<GivenMetric>& metrics) {
-    if (!node.is_map()) return false;
-    metrics.clear();
-    for (const ConfigNode::Entry& entry : node.entries())
-      metrics.push_back(read_given_metric(node, entry, table));
-    return true;
-  };
-  kind.write = [&table](const std::vector<GivenMetric>& metrics) {
-    if (metrics.empty()) return ConfigNode();
-    std::vector<ConfigNode::Entry> entries;
-    for (const GivenMetric& metric : metrics) entries.push_back({metric.name, table.to_config(metric), {}});
-    return ConfigNode::make_map(std::move(entries), {});
-  };
-  return kind;
+  return described_by_name<GivenMetric>(
+      expected, table.schema(), {{"NAME", std::make_shared<const OptionTable<GivenMetric>>(table)}},
+      [&table](const ConfigNode& map, const ConfigNode::Entry& entry) {
+        return read_given_metric(map, entry, table);
+      },
+      [&table](const GivenMetric& metric) { return table.to_config(metric); });
 }
 
 std::vector<GivenMetric> given_metrics(const ConfigNode& root) {

@@ -3,6 +3,11 @@
 #include "skyline/core/option_kind.hpp"
 #include "skyline/trial/metric.hpp"
 
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
 namespace skyline::trial {
 
 // How configurations describe a metric.
@@ -16,5 +21,32 @@ OptionKind<MetricRange> metric_range();
 OptionKind<Better> better_direction();
 /// Reads `every` or `full`.
 OptionKind<Metric::When> when_measured();
+
+/// Reads a map of metrics by name, which may be empty.
+/// @param each   schema of a metric
+/// @param read   reads an entry of the map
+/// @param write  returns the section of a metric
+template <typename Described>
+OptionKind<std::vector<Described>> described_by_name(
+    const std::string& expected, const ConfigNode& each, std::vector<SubSection> sections,
+    std::function<Described(const ConfigNode& map, const ConfigNode::Entry& entry)> read,
+    std::function<ConfigNode(const Described& metric)> write) {
+  ConfigNode schema = ConfigNode::make_map({{"type", schema_text("object"), {}}}, {});
+  schema.set("additionalProperties", each);
+  OptionKind<std::vector<Described>> kind{{expected, schema}};
+  kind.sections = std::move(sections);
+  kind.read = [read = std::move(read)](const ConfigNode& node, std::vector<Described>& metrics) {
+    if (!node.is_map()) return false;
+    metrics.clear();
+    for (const ConfigNode::Entry& entry : node.entries()) metrics.push_back(read(node, entry));
+    return true;
+  };
+  kind.write = [write = std::move(write)](const std::vector<Described>& metrics) {
+    std::vector<ConfigNode::Entry> entries;
+    for (const Described& metric : metrics) entries.push_back({metric.name, write(metric), {}});
+    return entries.empty() ? ConfigNode() : ConfigNode::make_map(std::move(entries), {});
+  };
+  return kind;
+}
 
 }  // namespace skyline::trial

@@ -179,7 +179,7 @@ class Before(RunsCase):
         trials = [trial for trial in self.trials("final") if trial["phase"] == "search"]
         self.assertEqual(self.noted("asked"), [str(trial["trial"]) for trial in trials], "each once, and no full training")
         front = {trial["trial"] for trial in self.trials("final") if trial["phase"] == "final"}
-        self.assertEqual({int(path.stem) for path in (self.folder / "final/trainer/asked").iterdir()}, front, "others are removed")
+        self.assertEqual({int(path.name.partition(".")[0]) for path in (self.folder / "final/checkpoints").glob("*.steps.json")}, front, "others are removed")
 
     def test_a_full_training_that_is_asked_anew_is_never_refused(self):
         self.config.write_text(self.config.read_text().replace('"{layers}", "{width}"], better', '"{layers}", "{width}", "{epochs}"], better')

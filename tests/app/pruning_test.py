@@ -79,7 +79,7 @@ class Pruning(RunsCase):
         config = self.config()
         for ranks, slots in ((1, 1), (1, 4), (2, 1), (3, 2)):
             run = f"random{ranks}{slots}"
-            self.skyline("search", config, "--run", run, "--slots", str(slots), ranks=ranks)
+            said = self.skyline("search", config, "--run", run, "--slots", str(slots), ranks=ranks).stdout
             self.assertEqual(self.canonical(run), self.canonical("random11"))
         self.check_decisions(self.trials("random11"))
         self.assertIn('"pruning":true', self.canonical("random11").splitlines()[0])
@@ -88,6 +88,8 @@ class Pruning(RunsCase):
         trials = self.trials("random11")
         self.assertEqual({trials[member["trial"]]["status"] for member in front}, {"ok"})
         pruned = self.states("random11").count("pruned")
+        trained = sum(trial["steps"][-1]["step"] for trial in trials if trial["status"] == "pruned")
+        self.assertIn(f"done: 40 trials (0 failed, {pruned} pruned after {trained} of {pruned * EPOCHS} epochs), ", said)
         self.assertEqual(read_json(self.folder / "random11/status.json")["pruned"], pruned)
         self.assertEqual([trial["status"] for trial in read_json(self.folder / "random11/models.json")["trials"]], self.states("random11"))
         self.assertIn(f" · {pruned} pruned · 40 in the journal", self.skyline("status", "random11").stdout)
@@ -198,18 +200,29 @@ class Pruning(RunsCase):
         said = "search.pruning: trials are compared without size, which only whole trials have"
         self.assertNotIn("search.pruning: trials", self.skyline("validate", config).stdout)
         (self.folder / "size.sh").write_text('echo "{\\"result\\": {\\"size\\": 7}}" > "$SKYLINE_REPORT_FILE"\n')
-        for more in ("", ", when: before"):
-            program = f"size: {{run: [sh, '{self.folder}/size.sh'], better: lower{more}}}"
-            config.write_text(config.read_text().replace("size: {better: lower}", program))
-            self.assertEqual(self.skyline("validate", config).stdout.count(f"# {said}\n"), 1)
-            self.assertEqual(self.skyline("search", config, "--run", f"named{len(more)}").stderr.count(said), 1)
-            config = self.config("algorithm: random, trials: 4")
+        program = f"size: {{run: [sh, '{self.folder}/size.sh'], better: lower}}"
+        config.write_text(config.read_text().replace("size: {better: lower}", program))
+        self.assertEqual(self.skyline("validate", config).stdout.count(f"# {said}\n"), 1)
+        self.assertEqual(self.skyline("search", config, "--run", "named").stderr.count(said), 1)
+
+    def test_what_is_asked_before_is_compared_as_if_each_step_had_it(self):
+        (self.folder / "before.sh").write_text('echo "{\"result\": {\"size\": $1}}" > "$SKYLINE_REPORT_FILE"\n')
+        config = self.config()
+        self.skyline("search", config, "--run", "reported")
+        program = f"size: {{run: [sh, '{self.folder}/before.sh', '{{b}}'], better: lower, when: before}}"
+        config.write_text(config.read_text().replace("size: {better: lower}", program).replace(f'"{TRAINER}"', f'"{self.folder}/alone.py"'))
+        (self.folder / "alone.py").write_text(TRAINER.read_text().replace(', "size": parameters["b"]})', '})'))
+        for ranks in (1, 2):
+            self.skyline("search", config, "--run", f"asked{ranks}", ranks=ranks)
+            self.assertEqual(self.trials(f"asked{ranks}"), self.trials("reported"))
 
     def test_what_makes_no_sense_is_refused_in_one_line(self):
         for change, said in ((("--set", "run.window=generation"), "search.pruning: needs `run.window`, a number of trials, e.g. 8"),
                              (("--set", "search.pruning.at=[1, 6]"), "search.pruning.at: expected epochs before the last of a trial, 6, got 6"),
                              (("--set", "search.pruning.keep=0"), "search.pruning.keep: expected a number above 0 and below 1, got 0")):
             self.assertIn(said, self.skyline("search", self.config(), *change, "--run", "refused", expect=2).stderr)
+        self.assertIn("search.pruning: a simulation has no learning curves: leave the key out",
+                      self.skyline("simulate", self.config(), "--slots", 4, expect=2).stderr)
         done = self.skyline("search", SOURCE / "configs/nasbench201_table.yaml", "--set", "search.pruning.at=[3]", "--set", "run.window=8",
                             "--run", "refused", expect=2)
         self.assertIn("search.pruning: the evaluator `table` measures no objective during a training: nothing can be compared", done.stderr)

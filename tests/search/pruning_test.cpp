@@ -136,7 +136,7 @@ TEST(PruningBars, KeepTheExtremesOfALargeFront) {
 
 TEST(StepComparison, ATrialFallsBehindIfAPointDominatesIt) {
   const StepComparison compare = comparison("[{maximize: accuracy}, {minimize: flops}]");
-  EXPECT_THAT(compare.measured(), ElementsAre("accuracy"));
+  EXPECT_THAT(compare.reported(), ElementsAre("accuracy"));
   const trial::PruningBar bar{1, {-0.8, 60, -0.4, 30}};
   const auto falls_behind = [&](double accuracy, std::int64_t flops) {
     space::Architecture architecture;
@@ -158,7 +158,7 @@ TEST(StepComparison, LeavesOutObjectivesThatOnlyWholeTrialsHave) {
 }
 
 TEST(StepComparison, MeasuresNothingIfAllIsMeasuredAfterTheTraining) {
-  EXPECT_THAT(comparison("[{minimize: latency}, {minimize: flops}]").measured(), IsEmpty());
+  EXPECT_THAT(comparison("[{minimize: latency}, {minimize: flops}]").reported(), IsEmpty());
 }
 
 std::string refused(const std::string& pruning, const std::string& search = "algorithm: random\ntrials: 20") {

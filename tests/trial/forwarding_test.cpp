@@ -45,6 +45,7 @@ class MockContext : public EvaluationContext {
   MOCK_METHOD(TrialState&, state, (), (override));
   MOCK_METHOD(TrialWeights&, weights, (), (override));
   MOCK_METHOD(const TrialFolder*, folder, (), (override));
+  MOCK_METHOD(EarlyValues&, early_values, (), (override));
   MOCK_METHOD(TrialPruning*, pruning, (), (override));
   MOCK_METHOD(TrialGroup*, group, (), (override));
   MOCK_METHOD(Place, place, (), (const, override));
@@ -115,6 +116,7 @@ TEST(ForwardingContext, GivesTheServicesOfTheOneBehindIt) {
   NeverStops control;
   TrialState state;
   TrialWeights weights;
+  EarlyValues early;
   NothingCompared pruning;
   const TrialFolder folder;
   TrialTiming timing;

@@ -10,6 +10,7 @@
 #include <exception>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -106,6 +107,22 @@ class TrialWeights {
   virtual void keep_answers(std::string /*json*/) {}
 };
 
+/// What programs have answered before a training (`when: before`), so that no later attempt at the trial, or
+/// later job, asks again. By default it is kept as long as this object.
+class EarlyValues {
+ public:
+  using ByMetric = std::map<std::string, double>;
+
+  virtual ~EarlyValues() = default;
+  virtual const ByMetric& known() const { return known_; }
+  /// Returns the early values of the search trial that this full training trains; none for others.
+  virtual ByMetric of_search() const { return {}; }
+  virtual void keep(const std::string& metric, double value) { known_[metric] = value; }
+
+ private:
+  ByMetric known_;
+};
+
 /// The comparison of a trial with others while it trains (`search.pruning`). All members of a group know the
 /// declared steps by Trial::bars; member 0 compares.
 class TrialPruning {
@@ -118,7 +135,7 @@ class TrialPruning {
   /// Returns the decisions so far, ascending; also those of an earlier attempt at the trial, or an earlier
   /// job. Valid until the next call of decide().
   virtual std::span<const Decision> decisions() const = 0;
-  /// Returns the names of the metrics that are compared.
+  /// Returns the names of the metrics that a step must have to be compared. Early values are, too.
   virtual std::vector<std::string> compared() const = 0;
   /// Compares the values after a declared step, an epoch or another unit of the budget, and keeps them with
   /// the result. A trial that lacks one of compared(), or has NaN for it, may continue. If the step was
@@ -151,6 +168,8 @@ class EvaluationContext {
   /// (EvaluatorNeeds). When the trial has ended well, what is in the folder is the state that the trial
   /// leaves; the evaluator must not change it any more.
   virtual const TrialFolder* folder() { return nullptr; }
+  /// Returns what is known before the training. Of a group's members only the first one asks and keeps.
+  virtual EarlyValues& early_values() { return early_values_; }
   /// Returns the comparison of the trial while it trains, or nullptr if it is not compared: it has no bars,
   /// or this member does not lead.
   virtual TrialPruning* pruning() { return nullptr; }
@@ -170,6 +189,9 @@ class EvaluationContext {
   /// written when the trial ends with a result or a failure. Some hundred points are kept: if there are more,
   /// each two become one. A trial that is stopped, or tried again, reports its curve again.
   virtual void report(CurvePoint /*point*/) {}
+
+ private:
+  EarlyValues early_values_;
 };
 
 /// A wait of a trial. While the object exists, the time does not count for `run.trial_timeout`, and counts as

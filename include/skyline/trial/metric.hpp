@@ -35,6 +35,7 @@ struct Metric {
   std::optional<double> ideal = {};  // best possible value; if not given, the better end of the range
   bool has_course = false;           // whether the points of a learning curve have it
   std::string repeats = {};          // metric of the search that this one repeats on the test set
+  bool is_before = false;            // asked of a program before the training, so that each step has it
   bool computed = false;             // known before a training: a cost of the network, or a given metric
 
   bool operator==(const Metric&) const = default;

@@ -163,7 +163,7 @@ void ConfigParser::read_space() {
 void ConfigParser::check_pruning() const {
   const ConfigNode* search = section_in(root_, "search");
   if (search == nullptr || !search::pruning_of(*search)) return;
-  if (!search::StepComparison(config_.objectives, config_.metrics).measured().empty()) return;
+  if (!search::StepComparison(config_.objectives, config_.metrics).reported().empty()) return;
   search->at("pruning").fail("the evaluator `" + config_.evaluator.kind->name +
                              "` measures no objective during a training: nothing can be compared");
 }

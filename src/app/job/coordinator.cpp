@@ -1,6 +1,5 @@
 #include "skyline/core/error.hpp"
 
-#include "app/job/answers_removal.hpp"
 #include "app/job/front_latency.hpp"
 #include "app/job/next_steps.hpp"
 #include "app/job/program_build.hpp"
@@ -13,7 +12,6 @@
 #include "core/system/process.hpp"
 #include "core/system/standard_output.hpp"
 #include "core/text/wording.hpp"
-#include "evaluate/command/command_check.hpp"
 #include "report/files/answers.hpp"
 #include "report/files/trial_results.hpp"
 #include "report/report.hpp"
@@ -179,8 +177,6 @@ engine::RunResult Coordinator::search(comm::Environment& environment, engine::Jo
     failed(error);
   };
   std::vector<run::RunListener*> listeners{&progress_, tracking_.get(), this, &writer_};
-  AnswersRemoval answers(files_.paths.root, files_.storage, config_.algorithm().trains_all);
-  if (evaluate::asks_before(config_.evaluator.section)) listeners.push_back(&answers);
   return engine::run_job(environment, task_, files_, callbacks, std::move(plan_.replay), listeners);
 }
 

@@ -195,7 +195,8 @@ struct SearchJob {
                             .options = config.engine_options(),
                             .place = evaluate::place_of(*environment),
                             .repeats = search::repeats_of(config.sections.search),
-                            .pruning = search::pruning_of(config.sections.search)};
+                            .pruning = search::pruning_of(config.sections.search),
+                            .trains_all = config.algorithm().trains_all};
     task.options.coordinator_only = arguments.coordinator_only;
     task.options.slots = arguments.slots;
     task.options.resume = arguments.resume != Resume::kNo;

@@ -60,6 +60,9 @@ class SlotContext final : public trial::EvaluationContext, trial::TrialState, tr
     if (!folder_ && begin_folder_) folder_ = begin_folder_();
     return folder_ ? &folder_->shown : nullptr;
   }
+  trial::EarlyValues& early_values() override {
+    return early_values_ != nullptr ? *early_values_ : EvaluationContext::early_values();
+  }
   trial::TrialPruning* pruning() override { return pruning_; }
   trial::TrialGroup* group() override { return group_ ? &*group_ : nullptr; }
   trial::Place place() const override { return place_; }
@@ -76,6 +79,8 @@ class SlotContext final : public trial::EvaluationContext, trial::TrialState, tr
   }
   /// Returns the folder that was made, or nullopt.
   const std::optional<TrialFolders::Begun>& made_folder() const { return folder_; }
+  /// Keeps early values in the run. @param values  must outlive the context
+  void know(trial::EarlyValues& values) { early_values_ = &values; }
   /// Compares the trial with others. @param pruning  must outlive the context
   void compare_by(trial::TrialPruning& pruning) { pruning_ = &pruning; }
   /// Makes this the context of member 0.
@@ -131,6 +136,7 @@ class SlotContext final : public trial::EvaluationContext, trial::TrialState, tr
   MemberControl control_;
   SlotCheckpoints* checkpoints_;
   bool wants_weights_;
+  trial::EarlyValues* early_values_ = nullptr;
   trial::TrialPruning* pruning_ = nullptr;
   const std::string last_failure_;
   std::function<std::shared_ptr<const Tensors>()> inherited_;

@@ -181,9 +181,10 @@ void SlotPool::State::train(std::size_t slot, const Assignment& assignment, Slot
     context.make_folder(
         keeping_error(unreadable, [&] { return files.folders->begin(trial, assignment.losses, stop); }));
   }
+  std::optional<KnownValues> known;
   std::optional<SlotPruning> pruning;
-  if (files.pruning && !trial.bars.empty()) pruning.emplace(files.pruning, trial);
-  if (pruning) context.compare_by(*pruning);
+  if (files.values) context.know(known.emplace(files.values, trial));
+  if (known && !trial.bars.empty()) context.compare_by(pruning.emplace(*known));
   Arrival arrival{trial.name(), evaluate(context), timing};
   noted.end();
   const bool overran = deadlines[slot].left_s().value_or(0) < 0;

@@ -63,7 +63,7 @@ struct SlotFiles {
   // describes a trial for people; empty if nobody watches
   std::function<std::string(const trial::Trial& trial)> describe = {};
   std::shared_ptr<TrialFolders> folders = {};  // nullptr if trials have none
-  std::shared_ptr<RankPruning> pruning = {};   // nullptr if no trial is pruned
+  std::shared_ptr<RankValues> values = {};     // nullptr if nothing is known before a trial ends
 };
 
 /// The slots of a rank: each is a thread, which trains the trials of its queue one after the other. An

@@ -151,7 +151,8 @@ bool has_before(const ConfigNode& metrics) {
 
 /// Refuses budgets beside a metric that is asked before the training: a trial that is continued was asked.
 void check_not_continued(const ConfigNode& section, const SectionPlace& place) {
-  if (place.budgets.empty() || !asks_before(section)) return;
+  const ConfigNode* const metrics = section.is_map() ? section.find("metrics") : nullptr;
+  if (place.budgets.empty() || metrics == nullptr || !has_before(*metrics)) return;
   place.budgets_from->fail("a metric with `when: before` needs trials that are not continued");
 }
 
@@ -301,11 +302,6 @@ void check_command_section(const ConfigNode& written, const SectionPlace& place)
                {.slots = place.slots, .processors = allowed_processors().size(), .host = host_name()});
   });
   mistakes.throw_if_any();
-}
-
-bool asks_before(const ConfigNode& section) {
-  const ConfigNode* const metrics = section.is_map() ? section.find("metrics") : nullptr;
-  return metrics != nullptr && has_before(*metrics);
 }
 
 void check_measured_section(const ConfigNode& written, const SectionPlace& place) {

@@ -42,9 +42,6 @@ void check_room(const CommandOptions& options, const ConfigNode& written, const 
 /// threads and ports. @throws UserError
 void check_command_section(const ConfigNode& written, const SectionPlace& place);
 
-/// Returns whether a section of an evaluator has a metric that a program is asked for before the training.
-bool asks_before(const ConfigNode& section);
-
 /// Checks the programs that measure metrics of networks that Skyline trains, as the user wrote the section:
 /// placeholders and programs. @throws UserError
 void check_measured_section(const ConfigNode& written, const SectionPlace& place);

@@ -52,7 +52,7 @@ void check_metric(const CommandMetric& metric, const ConfigNode& section) {
 
 /// Writes a metric, without keys that it cannot have, and as before there were `repeats` where it has none.
 ConfigNode complete_section(const CommandMetric& metric) {
-  if (metric.given) return trial::GivenMetric::table().to_config(*metric.given);
+  if (metric.source() == MetricSource::kExpression) return metric.given;
   const ConfigNode complete = CommandMetric::table().to_config(metric);
   std::vector<ConfigNode::Entry> entries = complete.entries();
   std::erase_if(entries, [&](const ConfigNode::Entry& entry) {
@@ -122,9 +122,8 @@ std::vector<trial::Metric> descriptions_of(const std::vector<CommandMetric>& met
 
 CommandMetric read_command_metric(const ConfigNode& map, const ConfigNode::Entry& entry) {
   if (trial::is_given(entry)) {
-    trial::GivenMetric given = trial::read_given_metric(map, entry);
-    CommandMetric metric{given.description()};
-    metric.given = std::move(given);
+    CommandMetric metric{{.name = entry.key}};
+    metric.given = trial::GivenMetric::table().to_config(trial::read_given_metric(map, entry));
     return metric;
   }
   trial::check_metric_name(key_node(map, entry));
@@ -135,22 +134,16 @@ CommandMetric read_command_metric(const ConfigNode& map, const ConfigNode::Entry
 }
 
 OptionKind<std::vector<CommandMetric>> metrics_by_name() {
-  ConfigNode schema = ConfigNode::make_map({{"type", schema_text("object"), {}}}, {});
   const auto variants =
       ConfigNode::make_list({CommandMetric::table().schema(), trial::GivenMetric::table().schema()}, {});
-  schema.set("additionalProperties", ConfigNode::make_map({{"anyOf", variants, {}}}, {}));
-  OptionKind<std::vector<CommandMetric>> kind{
-      {"metrics by name, e.g. {accuracy: {better: higher, range: [0, 1]}}", schema}};
-  kind.sections = {
-      {"NAME", std::make_shared<const OptionTable<CommandMetric>>(CommandMetric::table())},
-      {"GIVEN", std::make_shared<const OptionTable<trial::GivenMetric>>(trial::GivenMetric::table())}};
-  kind.read = [](const ConfigNode& node, std::vector<CommandMetric>& metrics) {
-    if (!node.is_map() || node.entries().empty()) return false;
-    metrics.clear();
-    for (const ConfigNode::Entry& entry : node.entries()) {
-      metrics.push_back(read_command_metric(node, entry));
-    }
-    return true;
+  auto kind = trial::described_by_name<CommandMetric>(
+      "metrics by name, e.g. {accuracy: {better: higher, range: [0, 1]}}",
+      ConfigNode::make_map({{"anyOf", variants, {}}}, {}),
+      {{"NAME", std::make_shared<const OptionTable<CommandMetric>>(CommandMetric::table())},
+       {"GIVEN", std::make_shared<const OptionTable<trial::GivenMetric>>(trial::GivenMetric::table())}},
+      read_command_metric, complete_section);
+  kind.read = [read = std::move(kind.read)](const ConfigNode& node, std::vector<CommandMetric>& metrics) {
+    return read(node, metrics) && !metrics.empty();
   };
   kind.identity = [](const ConfigNode& written) {
     std::vector<ConfigNode::Entry> entries = written.entries();
@@ -158,14 +151,6 @@ OptionKind<std::vector<CommandMetric>> metrics_by_name() {
       if (!trial::is_given(entry)) entry.value = CommandMetric::table().identity(entry.value);
     }
     return ConfigNode::make_map(std::move(entries), written.position());
-  };
-  kind.write = [](const std::vector<CommandMetric>& metrics) {
-    if (metrics.empty()) return ConfigNode();
-    std::vector<ConfigNode::Entry> entries;
-    for (const CommandMetric& metric : metrics) {
-      entries.push_back({metric.name, complete_section(metric), {}});
-    }
-    return ConfigNode::make_map(std::move(entries), {});
   };
   return kind;
 }

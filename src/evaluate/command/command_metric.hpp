@@ -31,11 +31,10 @@ struct CommandMetric : trial::Metric {
   std::optional<std::uint32_t> at_once = {};  // most measurements of it at a time, over the whole run
   std::uint32_t measurements = 1;             // measurements per trial, whose median counts
   CommandLimits limits = {};
-  bool is_before = false;                        // whether its program is asked before the training
-  bool is_exact = false;                         // whether that one has the same answer for the same trial
-  std::optional<trial::GivenMetric> given = {};  // the whole description, if an expression gives it
+  bool is_exact = false;  // whether a program that is asked before has the same answer for the same trial
+  ConfigNode given = {};  // complete section of a metric that an expression gives (trial::given_metrics)
   MetricSource source() const {
-    if (given) return MetricSource::kExpression;
+    if (!given.is_null()) return MetricSource::kExpression;
     return run.empty() ? MetricSource::kTrainer : MetricSource::kProgram;
   }
   bool is_reported() const { return source() == MetricSource::kTrainer; }

@@ -8,6 +8,7 @@
 #include "core/text/wording.hpp"
 #include "evaluate/command/command_check.hpp"
 #include "evaluate/command/placeholders.hpp"
+#include "evaluate/command/process_group.hpp"
 #include "evaluate/command/trial_inputs.hpp"
 #include "evaluate/process/log_tail.hpp"
 #include "evaluate/process/report_reader.hpp"
@@ -76,15 +77,10 @@ FileDescriptor acquire(const MeasurementSemaphore& turns, trial::EvaluationConte
 
 }  // namespace
 
-trial::Outcome of_program_metrics(trial::Outcome asked, std::size_t own_metrics) {
-  if (auto* const measured = std::get_if<trial::Measurements>(&asked))
-    measured->values.insert(measured->values.begin(), own_metrics, kNotMeasured);
-  return asked;
-}
-
-MetricCommands::MetricCommands(const std::vector<CommandMetric>& metrics, const EvaluatorServices& services,
-                               std::string section)
-    : bounds_(services.bounds),
+MetricCommands::MetricCommands(const std::vector<CommandMetric>& metrics, std::size_t own_metrics,
+                               const EvaluatorServices& services, std::string section)
+    : own_metrics_(own_metrics),
+      bounds_(services.bounds),
       run_folder_(services.folder),
       host_(services.place.host),
       section_(std::move(section)),
@@ -125,31 +121,37 @@ bool MetricCommands::measures(const trial::Trial& trial) const {
                              [&](const Program& program) { return has_metric(trial, program.metric); });
 }
 
-bool MetricCommands::asks() const {
-  return std::ranges::any_of(programs_, [](const Program& program) { return program.metric.is_before; });
+std::optional<trial::Outcome> MetricCommands::ask(
+    const trial::Trial& trial, trial::EvaluationContext& context,
+    const std::function<trial::Outcome(const Asking& ask)>& with_place) const {
+  const auto is_asked = [](const Program& program) { return program.metric.is_before; };
+  if (std::ranges::none_of(programs_, is_asked)) return std::nullopt;
+  trial::Outcome asked = ask_together(context.group(), [&] {
+    return with_place([&](const MeasuringPlace& place) { return ask_here(trial, context, place); });
+  });
+  if (trial::is_whole(asked)) return std::nullopt;
+  if (auto* const outside = std::get_if<trial::Measurements>(&asked)) {
+    outside->values.assign(own_metrics_, kNotMeasured);
+    asked = unmeasured(std::move(asked), context);
+  }
+  return asked;
 }
 
-trial::Outcome MetricCommands::ask(const trial::Trial& trial, trial::EvaluationContext& context,
-                                   const MeasuringPlace& place) const {
-  EarlyAnswers answers = run_folder_.empty() ? EarlyAnswers() : read_early_answers(run_folder_, trial);
-  if (trial.is_final() && !run_folder_.empty()) {
-    for (const auto& [metric, answer] : read_searched_answers(run_folder_, trial)) {
-      if (!depends_on_training(metric)) answers.emplace(metric, answer);
-    }
+/// Asks on this member, which leads. Returns an outcome that is whole if the trial may be trained.
+trial::Outcome MetricCommands::ask_here(const trial::Trial& trial, trial::EvaluationContext& context,
+                                        const MeasuringPlace& place) const {
+  trial::EarlyValues& values = context.early_values();
+  for (const auto& [metric, value] : values.of_search()) {
+    if (!values.known().contains(metric) && !depends_on_training(metric)) values.keep(metric, value);
   }
   for (const Program& program : programs_) {
-    if (!program.metric.is_before || answers.contains(program.metric.name)) continue;
+    if (!program.metric.is_before || values.known().contains(program.metric.name)) continue;
     const Measured measured = measure(program, trial, context, place);
     if (const auto* failure = std::get_if<Failure>(&measured)) return *failure;
-    answers[program.metric.name] = std::get<double>(measured);
-    if (!run_folder_.empty()) write_early_answers(run_folder_, trial, answers);
+    values.keep(program.metric.name, std::get<double>(measured));
   }
   trial::Measurements asked;
-  for (const Program& program : programs_) {
-    const auto answer = answers.find(program.metric.name);
-    asked.values.push_back(answer == answers.end() ? kNotMeasured : answer->second);
-  }
-  if (!trial.is_final()) asked.reason = broken_bound(answers);
+  if (!trial.is_final()) asked.reason = broken_bound(values.known());
   if (!asked.reason.empty()) asked.extent = trial::Extent::kOutside;
   return asked;
 }
@@ -163,36 +165,42 @@ bool MetricCommands::depends_on_training(const std::string& metric) const {
 }
 
 /// Returns which constraint is broken, and how; empty if none is.
-std::string MetricCommands::broken_bound(const EarlyAnswers& answers) const {
+std::string MetricCommands::broken_bound(const trial::EarlyValues::ByMetric& known) const {
   const auto text = [](double value) { return ConfigNode::make_number(value).as_text(); };
   for (const MetricBound& bound : bounds_) {
-    const auto answer = answers.find(bound.metric);
-    if (answer == answers.end() || bound.range.holds(answer->second)) continue;
+    const auto answer = known.find(bound.metric);
+    if (answer == known.end() || bound.range.holds(answer->second)) continue;
     return in_quotes(bound.metric) + " is " + text(answer->second) + ", and its constraint [" +
            text(bound.range.low) + ", " + text(bound.range.high) + "]";
   }
   return {};
 }
 
-trial::Outcome MetricCommands::unmeasured(trial::Outcome trained) const {
-  if (auto* const measurements = std::get_if<trial::Measurements>(&trained)) {
-    measurements->values.resize(measurements->values.size() + programs_.size(), kNotMeasured);
+trial::Outcome MetricCommands::unmeasured(trial::Outcome trained, trial::EvaluationContext& context) const {
+  auto* const measurements = std::get_if<trial::Measurements>(&trained);
+  if (measurements == nullptr) return trained;
+  const trial::EarlyValues::ByMetric& known = context.early_values().known();
+  for (const Program& program : programs_) {
+    const auto value = known.find(program.metric.name);
+    measurements->values.push_back(value == known.end() ? kNotMeasured : value->second);
   }
   return trained;
 }
 
 trial::Outcome MetricCommands::measured(trial::Outcome trained, const trial::Trial& trial,
-                                        trial::EvaluationContext& context, const MeasuringPlace& place,
-                                        const std::vector<double>& asked) const {
-  auto* const measurements = std::get_if<trial::Measurements>(&trained);
-  if (measurements == nullptr) return trained;
-  if (!trial::is_whole(trained)) return unmeasured(std::move(trained));
-  for (std::size_t i = 0; i < programs_.size(); ++i) {
-    measurements->values.push_back(asked.empty() ? kNotMeasured : asked[i]);
-    if (!std::isnan(measurements->values.back()) || !has_metric(trial, programs_[i].metric)) continue;
-    const Measured measured = measure(programs_[i], trial, context, place);
+                                        trial::EvaluationContext& context,
+                                        const MeasuringPlace& place) const {
+  const bool is_whole = trial::is_whole(trained);
+  trained = unmeasured(std::move(trained), context);
+  if (!is_whole) return trained;
+  std::vector<double>& values = std::get<trial::Measurements>(trained).values;
+  auto value = values.end() - std::ssize(programs_);
+  for (const Program& program : programs_) {
+    double& each = *value++;
+    if (!std::isnan(each) || !has_metric(trial, program.metric)) continue;
+    const Measured measured = measure(program, trial, context, place);
     if (const auto* failure = std::get_if<Failure>(&measured)) return *failure;
-    measurements->values.back() = std::get<double>(measured);
+    each = std::get<double>(measured);
   }
   return trained;
 }

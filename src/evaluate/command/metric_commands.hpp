@@ -4,7 +4,6 @@
 #include "skyline/trial/evaluator.hpp"
 
 #include "evaluate/command/command_metric.hpp"
-#include "evaluate/command/early_answers.hpp"
 #include "evaluate/command/measurement_semaphore.hpp"
 #include "evaluate/command/storage_fault.hpp"
 #include "evaluate/process/report_reader.hpp"
@@ -35,18 +34,15 @@ struct MeasuringPlace {
   std::int64_t step = 0;  // last one of the trial's learning curve
 };
 
-/// Returns an outcome whose values are those of programs, with NaN for the evaluator's own metrics before
-/// them.
-trial::Outcome of_program_metrics(trial::Outcome asked, std::size_t own_metrics);
-
 /// The programs of the user that measure metrics of trials after the training, or are asked before it. Slot
 /// threads share it.
 class MetricCommands {
  public:
   /// @param metrics  those without a program are left out
+  /// @param own_metrics  number of the evaluator's metrics without a program, which come first in results
   /// @param section  path of the configuration's section, for messages, e.g. "training"
-  MetricCommands(const std::vector<CommandMetric>& metrics, const EvaluatorServices& services,
-                 std::string section);
+  MetricCommands(const std::vector<CommandMetric>& metrics, std::size_t own_metrics,
+                 const EvaluatorServices& services, std::string section);
 
   /// Checks that measurements of this job will not disturb each other. Collective.
   /// @throws UserError if the file system of the run's folder does not give the locks that `at_once` needs
@@ -57,27 +53,28 @@ class MetricCommands {
   bool uses_placeholder(const std::string& name) const;
   /// Returns whether a trial has such a metric.
   bool measures(const trial::Trial& trial) const;
-  /// Returns whether a program is asked before the training.
-  bool asks() const;
-  /// Asks these programs, unless the run's folder has their answers, and records what they say. A full
-  /// training takes the answers for the trial that it trains, except of programs that are told its budget or
-  /// seed. Call it on member 0 alone.
-  /// @return  the failure of one of them, or the values of these metrics; they are outside if an answer for a
-  ///          search trial breaks a constraint: a member of the front is not refused because of noise
-  /// @throws as measured()
-  trial::Outcome ask(const trial::Trial& trial, trial::EvaluationContext& context,
-                     const MeasuringPlace& place) const;
-  /// Returns the outcome of a training with NaN for each of these metrics.
-  trial::Outcome unmeasured(trial::Outcome trained) const;
-  /// Returns the outcome of a training with the values of these metrics after its own ones: NaN where a
-  /// search trial does not have a metric, and for all if it was pruned. A failure is returned as it is. Runs
-  /// the programs one after the other.
-  /// @param asked  values that ask() returned; empty if nothing was asked
+  using Asking = std::function<trial::Outcome(const MeasuringPlace& place)>;
+  /// Asks the programs that must be asked before the training and whose answers are not known yet, and keeps
+  /// what they say (EarlyValues). A full training takes the answers for the trial that it trains, except of
+  /// programs that are told its budget or seed. All members of the trial call it; the first one asks.
+  /// @param with_place  calls `ask` in a place for programs, on the first member
+  /// @return  nullopt if the trial is to be trained, or else its outcome: the failure of a program, or that
+  /// it
+  ///          is outside, if an answer for a search trial breaks a constraint: a member of the front is not
+  ///          refused because of noise
+  /// @throws GroupAborted on the other members if a program failed; else as measured()
+  std::optional<trial::Outcome> ask(const trial::Trial& trial, trial::EvaluationContext& context,
+                                    const std::function<trial::Outcome(const Asking& ask)>& with_place) const;
+  /// Returns the outcome of a training with the values of these metrics after its own ones: NaN for each that
+  /// was not asked before.
+  trial::Outcome unmeasured(trial::Outcome trained, trial::EvaluationContext& context) const;
+  /// Returns the outcome of a training with the values of these metrics after its own ones: NaN only where a
+  /// search trial does not have a metric, or for all that were not asked if it was pruned. A failure is
+  /// returned as it is. Runs the programs one after the other.
   /// @throws GroupAborted if another member of the trial has failed; Problem if a program could not be
   /// started
   trial::Outcome measured(trial::Outcome trained, const trial::Trial& trial,
-                          trial::EvaluationContext& context, const MeasuringPlace& place,
-                          const std::vector<double>& asked) const;
+                          trial::EvaluationContext& context, const MeasuringPlace& place) const;
 
  private:
   using Measured = std::variant<double, trial::Failure>;
@@ -86,6 +83,8 @@ class MetricCommands {
     std::optional<MeasurementSemaphore> turns;
   };
 
+  trial::Outcome ask_here(const trial::Trial& trial, trial::EvaluationContext& context,
+                          const MeasuringPlace& place) const;
   Measured measure(const Program& program, const trial::Trial& trial, trial::EvaluationContext& context,
                    const MeasuringPlace& place) const;
   Measured repeated(const Program& program, const trial::Trial& trial, const std::filesystem::path& log,
@@ -93,10 +92,11 @@ class MetricCommands {
   Measured run(const Program& program, std::uint32_t number, const std::filesystem::path& log, int turn,
                trial::EvaluationContext& context, const MeasuringPlace& place) const;
   bool depends_on_training(const std::string& metric) const;
-  std::string broken_bound(const EarlyAnswers& answers) const;
+  std::string broken_bound(const trial::EarlyValues::ByMetric& known) const;
   void show(const std::string& line) const;
 
   std::vector<Program> programs_;
+  std::size_t own_metrics_;
   std::vector<MetricBound> bounds_;
   std::filesystem::path run_folder_;
   std::string host_;

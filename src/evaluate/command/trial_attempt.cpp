@@ -168,14 +168,9 @@ MeasuringPlace TrialAttempt::measuring_place(const std::vector<int>& processors)
 }
 
 /// Asks what must be known before the training. Returns the outcome if nothing is trained.
-/// @throws GroupAborted on other members than the first one if a program failed
 std::optional<trial::Outcome> TrialAttempt::ask(const std::vector<int>& processors) {
-  if (!host_.measuring.asks()) return std::nullopt;
-  trial::Outcome asked = ask_together(
-      group_, [&] { return host_.measuring.ask(trial_, context_, measuring_place(processors)); });
-  if (auto* const values = std::get_if<trial::Measurements>(&asked)) asked_ = values->values;
-  if (trial::is_whole(asked)) return std::nullopt;
-  return of_program_metrics(std::move(asked), host_.metrics.size());
+  return host_.measuring.ask(
+      trial_, context_, [&](const MetricCommands::Asking& ask) { return ask(measuring_place(processors)); });
 }
 
 trial::Outcome TrialAttempt::run() {
@@ -235,8 +230,8 @@ trial::Outcome TrialAttempt::run() {
   keep_log(outcome);
   warn_of_unreported(outcome);
   if (leads()) {
-    outcome = host_.measuring.measured(std::move(outcome), trial_, context_,
-                                       measuring_place(planned.processors), asked_);
+    outcome =
+        host_.measuring.measured(std::move(outcome), trial_, context_, measuring_place(planned.processors));
     if (std::holds_alternative<trial::Measurements>(outcome)) {
       if (auto excess = excess_of_folder()) outcome = *std::move(excess);
     }

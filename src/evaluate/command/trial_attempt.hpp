@@ -101,7 +101,6 @@ class TrialAttempt {
   std::optional<TakenPort> port_;
   Rendezvous rendezvous_;
   std::int64_t last_step_of_curve_ = 0;
-  std::vector<double> asked_;  // values that were asked before the training, on member 0
   ReportReader reports_;
   TrialDecisions decisions_;
   std::filesystem::path log_;

@@ -5,7 +5,9 @@
 #include "support/yaml_config.hpp"
 
 #include <cmath>
+#include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -31,9 +33,11 @@ class PruningOfASlot : public ::testing::Test {
         std::make_shared<const space::Architecture>(test_space().build({{1, 1, 0}}));
     trial_.bars = {{1, {}}, {3, {-0.5}}, {9, {-0.8}}};
   }
-  SlotPruning attempt() {
-    return {std::make_shared<RankPruning>(RankPruning{files_, {objectives_, header_.metrics}}), trial_};
+  KnownValues& known() {
+    const auto rank = std::make_shared<RankValues>(RankValues{files_, {{objectives_, header_.metrics}}});
+    return known_.emplace_back(rank, trial_);
   }
+  SlotPruning attempt() { return SlotPruning(known()); }
   static bool decide(SlotPruning& pruning, std::int64_t step, double accuracy) {
     return pruning.decide({step, {{"loss", 1}, {"accuracy", accuracy}}});
   }
@@ -49,13 +53,14 @@ class PruningOfASlot : public ::testing::Test {
 
   const testing::ScratchFolder scratch_;
   const store::RunPaths paths_{scratch_.path()};
-  const store::JournalHeader header_{
+  store::JournalHeader header_{
       .skyline_version = "1", .config_hash = "c", .metrics = {{.name = "accuracy", .has_course = true}}};
-  const objective::ObjectiveSet objectives_ = objective::ObjectiveSet::parse(
+  objective::ObjectiveSet objectives_ = objective::ObjectiveSet::parse(
       testing::config_from_yaml("[maximize: accuracy]"), nullptr, header_.metrics);
   store::StorageThread storage_;
   const RunFiles files_{paths_, header_, storage_};
   trial::Trial trial_;
+  std::deque<KnownValues> known_;  // values of each attempt
 };
 
 TEST_F(PruningOfASlot, EndsATrialThatABarDominates) {
@@ -159,12 +164,63 @@ TEST_F(PruningOfASlot, LeavesOutAStepThatAnEarlierAttemptHasNotReported) {
 TEST_F(PruningOfASlot, IsForgottenOnceTheResultIsInTheJournal) {
   SlotPruning pruning = attempt();
   decide(pruning, 1, 0.1);
-  StepValuesRemoval removal(files_);
+  KnownValuesRemoval removal(files_, false);
   const run::RunState state;
   trial::CommittedTrial committed{trial_, trial::Measurements{{0.9}}, {}};
   removal.committed({std::make_shared<const trial::CommittedTrial>(committed), true}, state);
   EXPECT_TRUE(has_file()) << "an earlier job had committed it";
   removal.committed({std::make_shared<const trial::CommittedTrial>(committed), false}, state);
+  EXPECT_FALSE(has_file());
+}
+
+/// A run with an objective that a program is asked for before the training.
+class PruningByWhatWasAsked : public PruningOfASlot {
+ protected:
+  PruningByWhatWasAsked() {
+    header_.metrics.push_back({.name = "board_ms", .better = trial::Better::kLower, .is_before = true});
+    asking_.emplace(RunFiles{paths_, header_, storage_});
+    objectives_ = objective::ObjectiveSet::parse(
+        testing::config_from_yaml("[maximize: accuracy, minimize: board_ms]"), nullptr, header_.metrics);
+    trial_.bars = {{1, {-0.5, 10}}};
+  }
+  KnownValues& asked() {
+    const RankValues rank{*asking_, {{objectives_, header_.metrics}}};
+    return known_.emplace_back(std::make_shared<RankValues>(rank), trial_);
+  }
+
+  std::optional<RunFiles> asking_;
+};
+
+TEST_F(PruningByWhatWasAsked, ComparesItAfterEachStep) {
+  asked().keep("board_ms", 20);
+  SlotPruning dominated(asked());
+  EXPECT_THAT(dominated.compared(), ElementsAre("accuracy"));
+  EXPECT_TRUE(decide(dominated, 1, 0.4)) << "a later attempt knows the answer";
+  trial::Outcome outcome = trial::Measurements{.values = {}, .extent = trial::Extent::kPruned};
+  dominated.complete(outcome, false);
+  EXPECT_THAT(std::get<trial::Measurements>(outcome).values, ElementsAre(0.4, 20));
+  trial_.seed = 5;
+  KnownValues& fast = asked();
+  fast.keep("board_ms", 9);
+  SlotPruning of_fast(fast);
+  EXPECT_FALSE(decide(of_fast, 1, 0.4));
+}
+
+TEST_F(PruningByWhatWasAsked, IsKeptForAFullTrainingUntilTheTrialLeavesTheFront) {
+  asked().keep("board_ms", 20);
+  KnownValuesRemoval removal(*asking_, false);
+  run::RunState state(objectives_);
+  const auto commit = [&](std::uint64_t number, double accuracy) {
+    trial::CommittedTrial committed{trial_, trial::Measurements{{accuracy, 20}}, {}};
+    committed.trial.number = number;
+    committed.position = state.trials().size();
+    const run::Commit made{std::make_shared<const trial::CommittedTrial>(committed), false};
+    state.add(made);
+    removal.committed(made, state);
+  };
+  commit(17, 0.5);
+  EXPECT_TRUE(has_file());
+  commit(18, 0.9);
   EXPECT_FALSE(has_file());
 }
 

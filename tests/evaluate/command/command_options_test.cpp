@@ -99,8 +99,7 @@ TEST(CommandOptions, KeepMetricsThatExpressionsGiveAsTheyAreWritten) {
   const ConfigNode written = CommandOptions::table().to_config(options);
   EXPECT_EQ(to_yaml(written.at("metrics").at("size")), "is: \"$a * 2\"\nunit: MB\n");
   const CommandOptions again = CommandOptions::table().parse(load_yaml_text(to_yaml(written), "again.yaml"));
-  EXPECT_EQ(again.metrics[0].given->is.as_text(), "$a * 2");
-  EXPECT_EQ(again.metrics[2].range, (trial::MetricRange{0, 20}));
+  EXPECT_EQ(again.metrics[0].given.at("is").as_text(), "$a * 2");
   EXPECT_EQ(to_yaml(CommandOptions::table().identity(written).at("metrics").at("rest")),
             to_yaml(written.at("metrics").at("rest")));
 }

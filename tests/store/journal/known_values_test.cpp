@@ -1,8 +1,9 @@
-#include "store/journal/step_values.hpp"
+#include "store/journal/known_values.hpp"
 
 #include "store/fixtures/journal_fixture.hpp"
 #include "store/fixtures/sample_run.hpp"
 #include "store/journal/journal.hpp"
+#include "store/journal/provenance.hpp"
 #include "store/journal/trial_table.hpp"
 #include "store/publish/publish.hpp"
 #include "support/scratch_folder.hpp"
@@ -23,20 +24,27 @@ using skyline::testing::sample_header;
 using skyline::testing::sample_trials;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 const double kNan = std::nan("");
+const trial::EarlyValues::ByMetric kEarly{{"board_ms", 7.5},
+                                          {"energy", -std::numeric_limits<double>::infinity()}};
 const std::vector<trial::StepValues> kSteps{{1, {1.0 / 3, kNan}},
                                             {3, {-std::numeric_limits<double>::infinity(), 2}}};
 
-class StepValuesFile : public ::testing::Test {
+class KnownValuesFile : public ::testing::Test {
  protected:
   void SetUp() override {
     std::filesystem::create_directories(paths.checkpoints());
-    write_step_values(paths, {17}, "of trial 17", kSteps, sample_header().metrics);
+    trial_.number = 17;
+    write(trial_, {kEarly, kSteps});
   }
-  std::vector<trial::StepValues> read(const std::string& provenance = "of trial 17") {
+  void write(const trial::Trial& trial, const KnownValues& values) {
+    write_known_values(paths, trial.name(), provenance(trial, {}), values, sample_header().metrics);
+  }
+  KnownValues read() {
     ::testing::internal::CaptureStderr();
-    auto found = read_step_values(paths, {17}, provenance, sample_header().metrics);
+    auto found = read_known_values(paths, {17}, provenance(trial_, {}), sample_header().metrics);
     warnings = ::testing::internal::GetCapturedStderr();
     return found;
   }
@@ -44,42 +52,62 @@ class StepValuesFile : public ::testing::Test {
   skyline::testing::ScratchFolder folder;
   RunPaths paths{folder / "run"};
   std::filesystem::path file = paths.checkpoints() / "17.steps.json";
+  const space::SearchSpace space_ = skyline::testing::sample_space();
+  trial::Trial trial_ = sample_trials(space_, 1).front().trial;
   std::string warnings;
 };
 
-TEST_F(StepValuesFile, ComesBackAsItWasWritten) {
-  const std::vector<trial::StepValues> found = read();
+TEST_F(KnownValuesFile, ComesBackAsItWasWritten) {
+  const KnownValues found = read();
   EXPECT_THAT(warnings, IsEmpty());
-  ASSERT_EQ(found.size(), 2U);
-  EXPECT_EQ(found[0].step, 1);
-  EXPECT_EQ(found[0].values[0], 1.0 / 3);
-  EXPECT_TRUE(std::isnan(found[0].values[1]));
-  EXPECT_EQ(found[1].values, kSteps[1].values);
+  EXPECT_EQ(found.early, kEarly);
+  ASSERT_EQ(found.steps.size(), 2U);
+  EXPECT_EQ(found.steps[0].step, 1);
+  EXPECT_EQ(found.steps[0].values[0], 1.0 / 3);
+  EXPECT_TRUE(std::isnan(found.steps[0].values[1]));
+  EXPECT_EQ(found.steps[1].values, kSteps[1].values);
 }
 
-TEST_F(StepValuesFile, IsIgnoredWithAWarningIfItIsDamagedOrOfAnotherTrial) {
-  EXPECT_THAT(read("of another trial"), IsEmpty());
-  EXPECT_THAT(warnings,
-              HasSubstr("17.steps.json: it is of another trial; the trial reports its values again"));
+TEST_F(KnownValuesFile, IsAsBeforeIfNothingWasAsked) {
+  write(trial_, {{}, kSteps});
+  EXPECT_THAT(read_file(file), Not(HasSubstr("early")));
+  EXPECT_EQ(read().steps.size(), 2U);
+}
+
+TEST_F(KnownValuesFile, IsIgnoredWithAWarningIfItIsDamagedOrOfAnotherTrial) {
+  trial_.seed += 1;
+  EXPECT_THAT(read().steps, IsEmpty());
+  EXPECT_THAT(warnings, HasSubstr("17.steps.json: it is of another trial; the trial's programs are asked"));
+  trial_.seed -= 1;
   std::string text = read_file(file);
-  text[text.find("3")] = '4';
+  text[text.find("7.5")] = '8';
   overwrite(file, text);
-  EXPECT_THAT(read(), IsEmpty());
+  EXPECT_THAT(read().early, IsEmpty());
   EXPECT_THAT(warnings, HasSubstr("17.steps.json: checksum does not match"));
   for (const std::string short_text : {"", "\n", "{}"}) {
     overwrite(file, short_text);
-    EXPECT_THAT(read(), IsEmpty());
+    EXPECT_THAT(read().steps, IsEmpty());
   }
 }
 
-TEST_F(StepValuesFile, IsRemovedAloneOrWithAllOthers) {
-  write_step_values(paths, {18}, "of trial 18", kSteps, sample_header().metrics);
-  remove_step_values(paths, {17});
-  remove_step_values(paths, {17});
+TEST_F(KnownValuesFile, GivesItsEarlyValuesToTheFullTrainingOfTheSameArchitecture) {
+  trial::Trial full;
+  skyline::testing::make_full_training(full, trial_);
+  EXPECT_EQ(read_searched_values(paths, full), kEarly);
+  full.proposal.architecture = sample_trials(space_, 2).back().trial.proposal.architecture;
+  EXPECT_THAT(read_searched_values(paths, full), IsEmpty());
+}
+
+TEST_F(KnownValuesFile, IsRemovedAloneOrWithAllOthers) {
+  trial::Trial other = trial_;
+  other.number = 18;
+  write(other, {});
+  remove_known_values(paths, {17});
+  remove_known_values(paths, {17});
   EXPECT_FALSE(store::exists(file));
-  EXPECT_THAT(read(), IsEmpty());
+  EXPECT_THAT(read().steps, IsEmpty());
   overwrite(paths.checkpoints() / "18.0.h5", "");
-  remove_all_step_values(paths);
+  remove_all_known_values(paths);
   EXPECT_FALSE(store::exists(paths.checkpoints() / "18.steps.json"));
   EXPECT_TRUE(store::exists(paths.checkpoints() / "18.0.h5"));
 }
