@@ -31,7 +31,7 @@ FOLDER = pathlib.Path(sys.argv[1])
 del sys.argv[1:]
 SPACES = ["cnn1d", "darts", "digits", "mlp", "mnist_cnn", "mobilenet", "nasbench201", "resnet", "vit"]
 SMALL = ("kind_", "graph_", "edge_", "wiring_", "numbers_")
-MOST_STEPS = 3  # behind the 15 cells of NAS-Bench-201: ONNX Runtime's own ways of computing differ by 2
+MOST_STEPS = 4  # behind the 15 cells of NAS-Bench-201: ONNX Runtime's own ways of computing differ by 2
 FACTOR, OFFSET = 3, -0.5  # of the outputs, in drawn_models
 
 
@@ -100,7 +100,7 @@ class Int8Runtimes(unittest.TestCase):
                 networks += 1
                 got, expected = self.by_litert(name)
                 steps = counts.add(got, expected, self.step(name))
-                self.assertLessEqual(steps.max(), 2 if name.startswith(SMALL) else 3 * MOST_STEPS)
+                self.assertLessEqual(steps.max(), 3 if name.startswith(SMALL) else 9)
         print(f"LiteRT, {networks} networks: {counts}")
         self.assertLessEqual(counts.answers, counts.samples / 50)
 
