@@ -100,8 +100,9 @@ TEST(SkylineSearch, BeginsNearTheMiddleOfRangesAndThenFarAway) {
   };
   const auto objectives = objective_set("[{maximize: accuracy}]");
   for (const std::uint64_t seed : {1U, 2U, 3U}) {
-    WindowedRun run(skyline(space, objectives, 4, seed), 1,
-                    [](const trial::Trial&) { return trial::Measurements{{0.5, 1}}; });
+    WindowedRun run(skyline(space, objectives, 4, seed), 1, [](const trial::Trial&) {
+      return trial::Measurements{{0.5, 1}};
+    });
     const std::vector<CommittedTrial> committed = run.run(4);
     EXPECT_LT(distance_from_middle(committed[0]), 10) << "seed " << seed;
     for (std::size_t i = 1; i < 4; ++i) EXPECT_GT(distance_from_middle(committed[i]), 30) << "seed " << seed;

@@ -80,8 +80,9 @@ std::optional<std::string> compare(const ConfigNode& left, const ConfigNode& rig
 }
 
 constexpr std::size_t kShortestBeginning = 3;  // letters of a beginning or an end that suggests its word
-constexpr std::size_t kShortestMisspelt = 6;  // letters of an end that suggests its word with one letter wrong
-constexpr std::size_t kLongestWord = 200;     // Longer words are not compared.
+constexpr std::size_t kShortestMisspelt =
+    6;                                     // letters of an end that suggests its word with one letter wrong
+constexpr std::size_t kLongestWord = 200;  // Longer words are not compared.
 
 // Names of methods of the field, in small letters and without separators. They are never taken for
 // misspellings of other names, however near they are. Each has a blank on both sides.

@@ -182,8 +182,7 @@ trial::Outcome MetricCommands::unmeasured(trial::Outcome trained, trial::Evaluat
 }
 
 trial::Outcome MetricCommands::measured(trial::Outcome trained, const trial::Trial& trial,
-                                        trial::EvaluationContext& context,
-                                        const ProgramPlace& place) const {
+                                        trial::EvaluationContext& context, const ProgramPlace& place) const {
   const bool is_whole = trial::is_whole(trained);
   trained = unmeasured(std::move(trained), context);
   if (!is_whole) return trained;

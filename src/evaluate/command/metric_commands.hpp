@@ -19,7 +19,6 @@
 
 namespace skyline::evaluate {
 
-
 /// The programs of the user that measure metrics of trials after the training, or are asked before it. Slot
 /// threads share it.
 class MetricCommands {

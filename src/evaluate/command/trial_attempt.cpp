@@ -171,8 +171,8 @@ ProgramPlace TrialAttempt::place(const std::vector<int>& processors) const {
 
 /// Asks what must be known before the training. Returns the outcome if nothing is trained.
 std::optional<trial::Outcome> TrialAttempt::ask(const std::vector<int>& processors) {
-  return host_.measuring.ask(
-      trial_, context_, [&](const MetricCommands::Asking& ask) { return ask(place(processors)); });
+  return host_.measuring.ask(trial_, context_,
+                             [&](const MetricCommands::Asking& ask) { return ask(place(processors)); });
 }
 
 /// Begins the attempt. Returns its outcome if this member starts no process, or the trial must stop before.
@@ -245,8 +245,7 @@ trial::Outcome TrialAttempt::run() {
   keep_log(outcome);
   warn_of_unreported(outcome);
   if (leads()) {
-    outcome =
-        host_.measuring.measured(std::move(outcome), trial_, context_, place(planned.processors));
+    outcome = host_.measuring.measured(std::move(outcome), trial_, context_, place(planned.processors));
     if (std::holds_alternative<trial::Measurements>(outcome)) {
       if (auto excess = excess_of_folder()) outcome = *std::move(excess);
     }
