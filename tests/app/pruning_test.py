@@ -206,7 +206,7 @@ class Pruning(RunsCase):
         self.assertEqual(self.skyline("search", config, "--run", "named").stderr.count(said), 1)
 
     def test_what_is_asked_before_is_compared_as_if_each_step_had_it(self):
-        (self.folder / "before.sh").write_text('echo "{\"result\": {\"size\": $1}}" > "$SKYLINE_REPORT_FILE"\n')
+        (self.folder / "before.sh").write_text('echo "{\\"result\\": {\\"size\\": $1}}" > "$SKYLINE_REPORT_FILE"\n')
         config = self.config()
         self.skyline("search", config, "--run", "reported")
         program = f"size: {{run: [sh, '{self.folder}/before.sh', '{{b}}'], better: lower, when: before}}"
