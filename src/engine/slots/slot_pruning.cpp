@@ -2,8 +2,8 @@
 
 #include "skyline/core/error.hpp"
 
-#include "store/journal/provenance.hpp"
 #include "store/journal/step_values.hpp"
+#include "store/journal/trial_json.hpp"
 
 #include <algorithm>
 #include <cmath>

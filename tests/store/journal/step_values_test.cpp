@@ -3,7 +3,7 @@
 #include "store/fixtures/journal_fixture.hpp"
 #include "store/fixtures/sample_run.hpp"
 #include "store/journal/journal.hpp"
-#include "store/journal/trial_table.hpp"
+#include "store/journal/run_tables.hpp"
 #include "store/publish/publish.hpp"
 #include "support/scratch_folder.hpp"
 
