@@ -148,10 +148,10 @@ class ArchaiSearch:
         self._search = {"algorithm": algorithm}
         seed = params.pop("seed", None)
         if seed is not None:
-            self._seed = seed.whole(0, "a whole number of at least 0")
+            self._seed = seed.whole(0)
         for key, ours in keys.items():
             if key in params:
-                self._search[ours] = params[key].whole(0, "a whole number of at least 0")
+                self._search[ours] = params[key].whole(0)
         if name in _PER_ITERATION:
             self._search["trials"] = self._trials(name, params)
         elif name == "local_search":
@@ -164,7 +164,7 @@ class ArchaiSearch:
 
     def _trials(self, name: str, params: dict[str, Node]) -> int:
         def whole(key: str, default: int) -> int:
-            return params[key].whole(1, "a whole number of at least 1") if key in params else default
+            return params[key].whole(1) if key in params else default
 
         key, default = _PER_ITERATION[name]
         iterations, each = whole("num_iters", 10), whole(key, default)

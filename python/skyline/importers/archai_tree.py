@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from typing import Any, NoReturn
 
 from ..archai import DiscreteChoice, Repetition
 from ..prep.errors import PrepError
 from ..prep.wording import in_quotes
-from .chances import keep_chances
+from .parameters import keep_chances, literal, new_name
 
 _SCALARS = (int, float, str, bool, type(None))
 # A place of a repetition: the parameter that says how many places there are, and the number of this one, from 0.
@@ -51,9 +50,7 @@ class TreeReader:
         for name, uses in self._uses.items():
             if all(uses):
                 groups = dict.fromkeys(" and ".join(f"${count} > {place}" for count, place in use) for use in uses)
-                first = self.domains[name]["choice"][0]
-                literal = f'"{first}"' if isinstance(first, str) and "'" in first else f"'{first}'" if isinstance(first, str) else json.dumps(first)
-                found.append(" or ".join([*groups, f"${name} == {literal}"]))
+                found.append(" or ".join([*groups, f"${name} == {literal(self.domains[name]['choice'][0])}"]))
         return found
 
     def _below(self) -> dict[str, dict[int, list[str]]]:
@@ -98,7 +95,7 @@ class TreeReader:
         is_json = any(not isinstance(each, _SCALARS) or each == "" for each in choice.choices)
         name = self._names.get(id(choice))
         if name is None:
-            name = self._names[id(choice)] = self._new_name(path)
+            name = self._names[id(choice)] = new_name(path, self.domains)
             self.domains[name] = self._domain(choice, path, is_json)
         self._uses.setdefault(name, []).append(holds)
         return ["json" if is_json else "$", name]
@@ -121,14 +118,6 @@ class TreeReader:
         if len(weights) != len(choice.choices) or not all(0 < each < math.inf for each in weights):
             self._refuse(path, f"{expected}, got {weights}")
         return weights
-
-    def _new_name(self, path: list[str]) -> str:
-        name = re.sub(r"\W", "_", "__".join(path), flags=re.ASCII)
-        name = name if re.match(r"[A-Za-z_]", name) else f"p_{name}"
-        number = 1
-        while (unique := name if number == 1 else f"{name}_{number}") in self.domains:
-            number += 1
-        return unique
 
     def _refuse(self, path: list[str], message: str) -> NoReturn:
         raise PrepError(f"{self._title}: {in_quotes('.'.join(path))}: {message}")

@@ -139,14 +139,14 @@ class Experiment:
         if most is None:
             self.made.note(f"no `maxTrialNumber`: the search has {_DEFAULT_TRIALS} trials")
         else:
-            self._trials = most.whole(1, "a whole number of at least 1")
+            self._trials = most.whole(1)
         return self._trials
 
     def _run_section(self, tree: Node, tuner: Tuner) -> dict[str, Any]:
         section: dict[str, Any] = {"seed": 1 if tuner.seed is None else tuner.seed}
         at_once = tree.find("trialConcurrency")
         if at_once is not None:
-            section["window"] = at_once.whole(1, "a whole number of at least 1")
+            section["window"] = at_once.whole(1)
             self.made.reasons["run"] = f"NNI's trialConcurrency: start {counted(section['window'], 'rank')}, or fewer with --slots."
         for key, node in (("time_limit", tree.find("maxExperimentDuration", "maxExecDuration")), ("trial_timeout", tree.find("maxTrialDuration"))):
             if node is not None:

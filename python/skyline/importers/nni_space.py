@@ -4,27 +4,18 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from statistics import NormalDist
 from typing import Any
 
 from ..prep.wording import in_quotes, quoted_list, suggestion
-from .chances import keep_chances
+from .parameters import keep_chances, literal, new_name
 from .source import Node
 
 _MOST_VALUES = 100_000  # a parameter may have so many
 _MOST_MULTIPLES = 1_000  # all of which are values; of more, some are
-_PLAIN_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 Domain = dict[str, Any]
-
-
-def _literal(value: Any) -> str:
-    """Returns a value as a condition has it."""
-    if isinstance(value, str):
-        return f'"{value}"' if "'" in value else f"'{value}'"
-    return json.dumps(value)
 
 
 def _numbers(values: Node, names: str) -> list[float]:
@@ -95,7 +86,7 @@ class SpaceReader:
             entry.refuse(f"{in_quotes(kind)} describes layers: write the network in `space.network` (docs/spaces.md)")
         if kind != "choice" and kind not in self._of_type:
             entry.value["_type"].refuse(f"unknown type {in_quotes(kind)}, {suggestion(kind, ['choice', *self._of_type])}")
-        name = self._new_name(words)
+        name = self._name_of(words)
         self.domains[name] = {}  # keeps its place before those of its options
         values = entry.value["_value"]
         form = self._choice(values, name, words, holds) if kind == "choice" else [name]
@@ -107,21 +98,16 @@ class SpaceReader:
                 domain.pop("count", None)  # only says that there are more values than are listed
         if holds:
             domain = self.domains[name]
-            first = _literal((domain.get("choice") or domain["range"])[0])
+            first = literal((domain.get("choice") or domain["range"])[0])
             both = " and ".join(holds)
             self.conditions.append(f"{both if len(holds) == 1 else f'({both})'} or ${name} == {first}")
         return form
 
-    def _new_name(self, words: list[str]) -> str:
-        wanted = "__".join(words)
-        name = re.sub(r"\W", "_", wanted, flags=re.ASCII)
-        name = name if _PLAIN_NAME.fullmatch(name) else f"p_{name}"
-        number = 1
-        while (unique := name if number == 1 else f"{name}_{number}") in self.domains:
-            number += 1
-        if unique != wanted:
-            self.renamed.append(f"{in_quotes(wanted)} is {unique}")
-        return unique
+    def _name_of(self, words: list[str]) -> str:
+        name, wanted = new_name(words, self.domains), "__".join(words)
+        if name != wanted:
+            self.renamed.append(f"{in_quotes(wanted)} is {name}")
+        return name
 
     def _choice(self, values: Node, name: str, words: list[str], holds: list[str]) -> list[Any]:
         if not isinstance(values.value, list) or not values.value:
@@ -151,7 +137,7 @@ class SpaceReader:
             label = option.value["_name"].value
             for child, entry in option.value.items():
                 if child != "_name":
-                    form = self._add(entry, [*words, label, child], [*holds, f"${name} == {_literal(label)}"])
+                    form = self._add(entry, [*words, label, child], [*holds, f"${name} == {literal(label)}"])
                     children[label][child] = form
                     below[label].append(form[0])
         return [name, children]

@@ -96,16 +96,16 @@ class Tuner:
         self.reason = f"{written}: {reason}."
         seed = given.get("seed")
         if seed is not None and seed.value is not None:
-            self.seed = seed.whole(0, "a whole number of at least 0")
+            self.seed = seed.whole(0)
         given.pop("seed", None)
         if name == "Evolution" and "population_size" in given:
-            self._section["population"] = given.pop("population_size").whole(1, "a whole number of at least 1")
+            self._section["population"] = given.pop("population_size").whole(1)
         if name in ("Hyperband", "BOHB"):
             self._set_rungs(name, given)
 
     def _set_rungs(self, name: str, given: dict[str, Node]) -> None:
         def read(key: str, default: int, low: int) -> int:
-            return given.pop(key).whole(low, f"a whole number of at least {low}") if key in given else default
+            return given.pop(key).whole(low) if key in given else default
 
         reduction = read("eta", 3, 2)
         self.epochs = read("R", 60, 1) if name == "Hyperband" else read("max_budget", 3, 1)

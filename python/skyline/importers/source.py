@@ -76,9 +76,9 @@ class Node:
             self.refuse_as(expected)
         return self.value
 
-    def whole(self, low: int, expected: str) -> int:
+    def whole(self, low: int, expected: str = "") -> int:
         if type(self.value) is not int or self.value < low:
-            self.refuse_as(expected)
+            self.refuse_as(expected or f"a whole number of at least {low}")
         number: int = self.value
         return number
 

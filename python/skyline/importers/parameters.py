@@ -1,15 +1,30 @@
-"""Weights of a choice some of whose values have parameters below them, which count with that value alone.
-
-Such a parameter keeps its first value where it does not count, so a value has as many genotypes as the parameters below it
-have combinations. The weights make up for that: random samples take each value as often as in the other system.
-"""
+"""Names, conditions and chances of parameters that stand below the value of another one, for NNI and Archai alike."""
 
 from __future__ import annotations
 
+import json
 import math
+import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
+
+
+def new_name(words: Sequence[str], taken: Container[str]) -> str:
+    """Returns a name of letters, digits and `_` that is not taken."""
+    name = re.sub(r"\W", "_", "__".join(words), flags=re.ASCII)
+    name = name if re.match(r"[A-Za-z_]", name) else f"p_{name}"
+    number = 1
+    while (unique := name if number == 1 else f"{name}_{number}") in taken:
+        number += 1
+    return unique
+
+
+def literal(value: Any) -> str:
+    """Returns a value as a condition has it."""
+    if isinstance(value, str):
+        return f'"{value}"' if "'" in value else f"'{value}'"
+    return json.dumps(value)
 
 
 def _number_of_values(domain: Mapping[str, Any]) -> int:
@@ -31,7 +46,11 @@ def _set_weights(domain: dict[str, Any], logs: Sequence[float]) -> None:
 
 
 def keep_chances(domains: Mapping[str, dict[str, Any]], below: Mapping[str, Mapping[Any, Sequence[str]]]) -> None:
-    """Sets the weights of choices. `below`: names of the parameters below each value, by the name of the choice."""
+    """Sets the weights of choices. `below`: names of the parameters below each value, by the name of the choice.
+
+    Such a parameter keeps its first value where it does not count, so a value has as many genotypes as the parameters below
+    it have combinations. The weights make up for that: random samples take each value as often as in the other system.
+    """
     firsts: dict[str, float] = {}  # logarithm of the chance of a first value, and of the first values below that
 
     def first(name: str) -> float:
