@@ -47,7 +47,7 @@ ROOMS = {
     "train": ["kernels", "inherit", "scoring", "options", "parameters", "device", "loading", "ops", "graph", "group",
               "batches", "learner", "quantized", "sharing", "loop", "evaluator"],
     "cuda": ["kernels", "streams", "nccl", ""],
-    "evaluate": ["process", "command", "computed", "synthetic", "table", ""],
+    "evaluate": ["process", "command", "synthetic", "table", ""],
     "model_export": ["model", "onnx", "pytorch", "tflite", ""],
     "engine": ["group", "work", "loop", "slots", "dispatch", "weights", ""],
     "report": ["files", "text", "compare", "html", "tracking"],
@@ -100,7 +100,7 @@ BY_STORE = {
                  ("command/program_checksums", "access"), ("command/program_checksums", "file_size"),  # a user's trainer
                  ("command/program_checksums", "is_regular_file"),
                  ("command_evaluator", "directory_iterator"),                                         # /dev
-                 ("process/port_block", "ifstream"), ("process/user_program", "ifstream"),         # /proc
+                 ("process/host_resources", "ifstream"), ("process/user_program", "ifstream"),         # /proc
                  ("process/user_program", "open_file")],                  # a report: one attempt, in an Attempt
 }
 FILE_CALL = re.compile(r"\b(?:fs|filesystem)::(?P<library>remove|remove_all|rename|create_\w+|copy\w*|resize_file|exists|is_\w+|"

@@ -8,7 +8,9 @@
 #include "store/data/channel_moments.hpp"
 #include "store/data/dataset_layout.hpp"
 #include "store/data/mapped_dataset.hpp"
-#include "store/hdf5/hdf5_editor.hpp"
+#include "store/hdf5/hdf5_handle.hpp"
+#include "store/hdf5/hdf5_image.hpp"
+#include "store/hdf5/hdf5_reader.hpp"
 #include "store/hdf5/sealed_file.hpp"
 #include "store/publish/file_descriptor.hpp"
 #include "store/publish/publish.hpp"
@@ -17,10 +19,13 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
@@ -29,6 +34,51 @@ namespace skyline::store {
 namespace {
 
 namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+/// Adds to an HDF5 file in place. What it had stays where it is. The same calls on the same file give the
+/// same bytes.
+class Hdf5Editor {
+ public:
+  /// @throws UserError if the library cannot open it
+  explicit Hdf5Editor(const std::filesystem::path& path);
+  /// Adds an array of one dimension. @throws UserError
+  void add_numbers(const std::string& name, const std::vector<double>& numbers);
+  /// Adds an attribute to an object. @throws UserError
+  void add_attribute(const std::string& name, const char* key, std::string_view text);
+  /// Writes everything to the file. Call once, at the end. @throws UserError
+  void close();
+
+ private:
+  template <typename T>
+  T check(T result) const {
+    return check_hdf5(result, "write", path_);
+  }
+
+  std::filesystem::path path_;
+  Hdf5File file_;
+};
+
+Hdf5Editor::Hdf5Editor(const std::filesystem::path& path)
+    : path_(path), file_(open_hdf5_file(path, H5F_ACC_RDWR)) {}
+
+void Hdf5Editor::add_numbers(const std::string& name, const std::vector<double>& numbers) {
+  const hsize_t count = numbers.size();
+  const Hdf5Space space(check(H5Screate_simple(1, &count, nullptr)));
+  const Hdf5PropertyList creation(check(H5Pcreate(H5P_DATASET_CREATE)));
+  check(H5Pset_obj_track_times(creation.get(), false));
+  const Hdf5Dataset array(check(H5Dcreate2(file_.get(), name.c_str(), H5T_IEEE_F64LE, space.get(),
+                                           H5P_DEFAULT, creation.get(), H5P_DEFAULT)));
+  check(H5Dwrite(array.get(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, numbers.data()));
+}
+
+void Hdf5Editor::add_attribute(const std::string& name, const char* key, std::string_view text) {
+  add_hdf5_attribute(file_, name, key, text, path_);
+}
+
+void Hdf5Editor::close() {
+  check(H5Fclose(file_.release()));
+}
 
 constexpr std::size_t kBytesAtOnce = std::size_t{1} << 24;
 
@@ -124,8 +174,6 @@ std::optional<std::vector<Seal::Array>> complete(const fs::path& path,
 void bear(int error, const fs::path& path, std::string_view call) {
   if (error != 0) fail_system("write", path, call, error);
 }
-
-using Json = nlohmann::ordered_json;
 
 std::filesystem::path facts_path(const std::filesystem::path& path) {
   return path.string() + ".seal";

@@ -1,4 +1,4 @@
-#include "evaluate/process/port_block.hpp"
+#include "evaluate/process/host_resources.hpp"
 
 #include "skyline/core/error.hpp"
 
