@@ -5,7 +5,6 @@
 #include "app/config/config_file.hpp"
 #include "app/config/new_run_check.hpp"
 #include "app/tuner/search_programs.hpp"
-#include "app/tuner/search_programs.hpp"
 #include "core/config/config_text.hpp"
 #include "core/log.hpp"
 #include "core/text/wording.hpp"

@@ -9,7 +9,6 @@
 #include "evaluate/command/trial_decisions.hpp"
 #include "evaluate/process/fork_server.hpp"
 #include "evaluate/process/host_resources.hpp"
-#include "evaluate/process/host_resources.hpp"
 
 #include <atomic>
 #include <chrono>

@@ -1,4 +1,5 @@
 #include "store/data/sample_draw.hpp"
+
 #include "support/user_error_of.hpp"
 
 #include <algorithm>
