@@ -152,7 +152,7 @@ TEST_F(ForkServerTest, ItsEnvironmentIsThatOfItsPlanAlsoForItsChildren) {
   EXPECT_EQ(text_of("import"), "1 1\n");
   EXPECT_THAT(text_of("x.log"),
               MatchesRegex("SKYLINE_PROCESS_MARK=[0-9a-f]+\nSKYLINE_REPORT_FD=3\nSKYLINE_REPORT_FILE=.*\n"
-                           "PATH=/usr/bin:/bin\nOUT=.*\nOMP_NUM_THREADS=3\nPYTHONPATH=.*\nOWN=x\n"));
+                           "OMP_NUM_THREADS=3\nOUT=.*\nOWN=x\nPATH=/usr/bin:/bin\nPYTHONPATH=.*\n"));
 }
 
 TEST_F(ForkServerTest, ALimitOfProcessesEndsTheWholeTree) {

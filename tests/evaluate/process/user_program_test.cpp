@@ -214,7 +214,7 @@ TEST_F(UserProgramTest, WhatTakesLongerThanItsTimeoutIsStoppedAndSaysSo) {
   slow.timeout_name = "prepare_timeout";
   const ProcessEnd end = UserProgram(slow).watch(&reader_, [] { return false; });
   EXPECT_EQ(end.kind, Kind::kTimedOut);
-  EXPECT_THAT(end.reason, StartsWith("took longer than prepare_timeout (0.5"));
+  EXPECT_EQ(end.reason, "took longer than prepare_timeout (500 ms)");
   EXPECT_THAT(text_of("a.log"), HasSubstr("saved\n"));
 }
 
@@ -224,7 +224,7 @@ TEST_F(UserProgramTest, AWatchedProgramIsStoppedOnceWhenItMustEnd) {
   const ProcessEnd end =
       UserProgram(slow).watch(nullptr, [&] { return text_of("a.log").starts_with("ready"); });
   EXPECT_EQ(end.reason, "exit code 3");
-  EXPECT_EQ(text_of("a.log"), "ready\ntold\n");
+  EXPECT_THAT(text_of("a.log"), ::testing::EndsWith("told\n"));
 }
 
 TEST_F(UserProgramTest, TalksOverASocketUntilOneSideEndsIt) {
