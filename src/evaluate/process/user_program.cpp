@@ -19,6 +19,7 @@
 #include <iterator>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -140,7 +141,8 @@ UserProgram::UserProgram(const ProcessPlan& plan, const LauncherStart& start)
 UserProgram::~UserProgram() {
   try {
     kill();
-    report_.reset();  // nobody collects any more
+    // Nobody collects any more. A server whose socket ends would end by itself, with its exit handlers.
+    const FileDescriptor channel = std::move(report_);
     while (!poll()) wait(milliseconds(100));
     const bool ends_now = end_->kind != ProcessEnd::Kind::kLost;  // it has sent its last notice
     if (launcher_ != 0 && ends_now) ::waitpid(launcher_, nullptr, 0);
