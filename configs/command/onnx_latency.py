@@ -1,4 +1,4 @@
-"""The time of a network in ONNX Runtime, as a metric of a search (docs/training.md): `onnx_latency.py FILE METRIC`.
+"""The time of a network in ONNX Runtime, as a metric of a search (docs/metrics.md): `onnx_latency.py FILE METRIC`.
 
 Reports the median of 200 passes of one sample on one thread, in milliseconds.
 """

@@ -6,7 +6,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ._errors import Error
@@ -15,6 +15,9 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _PAIR = re.compile(r"\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}")  # two escapes of one character, which has no escape in YAML
 _WORDS_OF_YAML = {"true", "false", "yes", "no", "on", "off", "null", "y", "n", "nan", "inf"}
 _WIDTH = 110
+# Beginnings of paths in the configuration that is written, and the arguments that they come from.
+_ARGUMENTS = ((r"space\.parameters\.(\w+)\.(?:choice|range)\b", r"space: \1"), (r"space\.parameters\.", "space: "),
+              (r"(?:command|computed)\.metrics\.", "metrics: "), (r"costs\.metrics\.", "costs: "), (r"command\.(?:run|python)\b", "train"))
 
 
 def _word(text: str) -> str:
@@ -51,3 +54,21 @@ def yaml_text(sections: Mapping[str, Any], indent: str = "", path: str = "") -> 
         else:
             text += line + "\n"
     return text
+
+
+def in_arguments(line: str, file: str, senses: Sequence[str] = ()) -> str:
+    """Returns a line of the program about a file that is written from arguments, and that the user has not seen, in their words.
+
+    senses   of skyline.search: for each objective the argument that names it
+    """
+    line = re.sub(f"^{re.escape(file)}:(\\d+:\\d+: )?", "", line)
+    objective = re.match(r"objectives\[(\d+)\](?:\.(?:maximize|minimize)\b)?", line)
+    if objective and int(objective[1]) < len(senses):
+        return senses[int(objective[1])] + line[objective.end():]
+    if senses and re.match(r"search\.(?:trials|algorithm)\b", line):
+        return line.removeprefix("search.")
+    for path, argument in _ARGUMENTS:
+        named, count = re.subn(f"^{path}", argument, line)
+        if count:
+            return named
+    return line

@@ -6,7 +6,6 @@ import json
 import math
 import operator
 import os
-import re
 import subprocess
 import tempfile
 import threading
@@ -14,7 +13,7 @@ import weakref
 from collections.abc import Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Union
 
-from ._config import yaml_text
+from ._config import in_arguments, yaml_text
 from ._errors import Error
 from ._program import child_environment, error_of, find_program
 from ._search import COSTS, EVALUATORS, configuration
@@ -25,6 +24,8 @@ if TYPE_CHECKING:
 
 _TRAINER = ("true", "{parameters}")  # is never started: its section names the metrics
 _MOST_TRIALS = 1_000_000
+# Algorithms whose length is `trials`, and nothing else.
+_OPEN_ENDED = {"skyline", "random", "nsga2", "local_search", "regularized_evolution", "mo_bananas", "mo_asha", "program"}
 _MOST_ASKED = 10_000  # src/app/tuner/tuner_lines.hpp
 _TO_END_S = 5.0
 
@@ -52,9 +53,9 @@ def _trainer(space: Mapping[str, Any], objectives: Sequence[Mapping[str, Any]], 
 
 
 def _most_trials(sections: Mapping[str, Any]) -> int | None:
-    """Returns the length of the search; None where the caller gives it, or names another algorithm, which may have no such key."""
+    """Returns the length of the search; None where the caller gives it, or the algorithm has another one."""
     search = sections.get("search", {})
-    is_open = isinstance(search, Mapping) and "trials" not in search and search.get("algorithm", "skyline") == "skyline"
+    is_open = isinstance(search, Mapping) and "trials" not in search and search.get("algorithm", "skyline") in _OPEN_ENDED
     return _MOST_TRIALS if is_open else None
 
 
@@ -103,7 +104,7 @@ class Sampler:
     metrics      what else is known of metrics, such as {"accuracy": {"range": [0, 1]}}
     seed         of all random draws; 1 unless given
     sections     further sections of the configuration, such as search={"algorithm": "nsga2", "trials": 500}; `trials` is a million
-                 for `skyline`, and the default of any other algorithm, unless given
+                 unless given, where the algorithm has that key
 
     Raises Error with the program's own line for what is wrong. The program `skyline sampler` runs until `close`, or the end of a
     `with`, or of this process. Threads may share a sampler.
@@ -131,7 +132,7 @@ class Sampler:
                                              stderr=self._errors, text=True, encoding="utf-8", env=child_environment(),
                                              start_new_session=True)  # Ctrl-C is for this process
             self._end = weakref.finalize(self, _end, self._process, self._errors)
-            self._place = re.compile(re.escape(file.name) + r":(\d+:\d+: )?")
+            self._file = file.name
             task = json.loads(self._read())
         self.space: dict[str, list[Any]] = task["space"]
         self.done = False
@@ -228,10 +229,11 @@ class Sampler:
             raise Error("the sampler is closed")
         _wait(self._process)
         self._errors.seek(0)
-        lines = self._place.sub("", self._errors.read().decode(errors="replace")).splitlines()  # a file that the user has not written
+        lines = self._errors.read().decode(errors="replace").splitlines()
         self._end()
         code = self._process.returncode
-        raise error_of(lines, code if code >= 0 else 128 - code)
+        said = error_of(lines, code if code >= 0 else 128 - code)
+        raise Error("\n".join(in_arguments(line, self._file) for line in str(said).splitlines()), said.exit_code)
 
 
 def optuna_sampler(space: Mapping[str, Any], *, seed: int | None = None, **settings: Any) -> optuna.samplers.BaseSampler:

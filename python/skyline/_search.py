@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Union
 
-from ._config import yaml_text
+from ._config import in_arguments, yaml_text
 from ._costs import costs_section
 from ._errors import Error
 from ._files import absolute, folders_for, near
@@ -72,8 +72,8 @@ def search(space: Mapping[str, Domain] | Mapping[str, Any], train: Callable[...,
     if not place.name:
         raise Error(f"folder: expected one of its own, got {place}")
     config = place.with_name(place.name + ".yaml")
-    text = _FIRST_LINE + yaml_text(configuration(space, train, _objectives(maximize, minimize), algorithm, trials, metrics or {}, sections,
-                                                 costs))
+    objectives = _objectives(maximize, minimize)
+    text = _FIRST_LINE + yaml_text(configuration(space, train, objectives, algorithm, trials, metrics or {}, sections, costs))
     if (place / "journal.jsonl").exists() and not resume:
         raise Error(f"{near(place)}: holds a run already: give another folder, or resume=True")
     if config.exists() and not config.read_text(encoding="utf-8").startswith(_FIRST_LINE):
@@ -88,9 +88,11 @@ def search(space: Mapping[str, Domain] | Mapping[str, Any], train: Callable[...,
         with folders_for(config), _written(config, text, place / "journal.jsonl"):
             return run._start(words, ranks, quiet, pathlib.Path.cwd())
     except Error as problem:
-        if " is in use by process " not in str(problem):
-            raise
-        raise Error(f"{problem}; skyline.open_run({near(place)!r}).wait() follows it", problem.exit_code) from None
+        senses = ["maximize" if "maximize" in each else "minimize" for each in objectives]
+        said = "\n".join(in_arguments(line, near(config), senses) for line in str(problem).splitlines())
+        if " is in use by process " in said:
+            said += f"; skyline.open_run({near(place)!r}).wait() follows it"
+        raise Error(said, problem.exit_code) from None
 
 
 @contextlib.contextmanager
@@ -188,6 +190,8 @@ def configuration(space: Mapping[str, Any], train: Callable[..., Any] | Sequence
             raise Error('metrics: without a function or a program they are expressions, {"area": {"is": "$a * $b"}}; those of a '
                         'training belong to training={"metrics": ...}')
         sections["computed"] = {"metrics": metrics} if metrics else {}
+    if not EVALUATORS & {*sections, *others} and not {"file", "network"} & sections["space"].keys():
+        raise Error("train: expected a function of the parameters, or a program with its arguments in a list: nothing is known of a trial without")
     if counted:
         sections["costs"] = counted
     sections["objectives"] = objectives

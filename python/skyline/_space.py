@@ -34,14 +34,19 @@ def range(low: float, high: float, step: float | None = None, *, count: int | No
     return domain
 
 
+def _are_sides(value: Any) -> bool:
+    """Whether a value is a height and a width, which a function gets as a list."""
+    return isinstance(value, list) and len(value) == 2 and all(type(side) is int for side in value)
+
+
 def _check_values(name: str, values: Sequence[Any]) -> None:
     """Refuses a value that a function would get as something else, or not at all."""
     for value in values:
         plain = value.item() if getattr(value, "ndim", None) == 0 else value  # a number of NumPy
-        is_value = plain is None or isinstance(plain, (bool, int, float, str, os.PathLike))
+        is_value = plain is None or isinstance(plain, (bool, int, float, str, os.PathLike)) or _are_sides(value)
         is_infinite = isinstance(plain, float) and math.isinf(plain)
         if isinstance(value, enum.Enum) or not is_value or is_infinite:
-            raise Error(f"space: {name}: a value is a finite number, a text, True, False or None, got {value!r}: "
+            raise Error(f"space: {name}: a value is a finite number, a text, True, False, None or two whole numbers, got {value!r}: "
                         "give it a name, a text that the function looks up")
 
 

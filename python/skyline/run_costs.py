@@ -4,7 +4,7 @@ usage: python -m skyline.run_costs FUNCTION
 
 FUNCTION is package.module:function, or folder/script.py:function. It is called with the parameters by name, and returns
 numbers by name. What it prints goes to logs/costs.log in the run's folder. The lines of JSON that this module reads and
-writes are described in docs/search.md.
+writes are described in docs/metrics.md.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ usage: python -m skyline.run_tuner TUNER
 
 TUNER is package.module:name, or folder/script.py:name, of an object with the methods `ask` and `tell`, or of a class that makes
 one. What it prints goes to logs/tuner.log in the run's folder. The lines of JSON that this module reads and writes are
-described in docs/search.md.
+described in docs/algorithms.md.
 """
 
 from __future__ import annotations

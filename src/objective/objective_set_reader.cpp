@@ -170,14 +170,14 @@ void check_new_metric(const std::vector<Spec>& specs, const Spec& spec, const Co
   if (!is_new) item.fail("`" + spec.metric + "` is listed twice");
 }
 
-/// Returns the first place in a list of objectives or constraints that names a cost in int8.
-std::optional<ConfigNode> first_int8_cost(const ConfigNode& list) {
+/// Returns the first place in a list of objectives or constraints that names a metric of a kind.
+std::optional<ConfigNode> first_named(const ConfigNode& list, MetricKind is_of_kind) {
   if (!list.is_list()) return std::nullopt;
   for (const ConfigNode& item : list.items()) {
     if (!item.is_map()) continue;
     for (const ConfigNode::Entry& entry : item.entries()) {
-      if (is_int8_cost(entry.key)) return key_node(item, entry);
-      if (entry.value.is_scalar() && is_int8_cost(entry.value.as_text())) return entry.value;
+      if (is_of_kind(entry.key)) return key_node(item, entry);
+      if (entry.value.is_scalar() && is_of_kind(entry.value.as_text())) return entry.value;
     }
   }
   return std::nullopt;
@@ -250,11 +250,11 @@ ValueDescription constraints_format(const std::vector<std::string>& measured, bo
   return {std::string("a list of ") + kConstraint, std::move(schema)};
 }
 
-std::optional<ConfigNode> int8_cost_in(const ConfigNode& root) {
+std::optional<ConfigNode> first_aim(const ConfigNode& root, MetricKind is_of_kind) {
   for (const char* section : {"objectives", "constraints"}) {
     const ConfigNode* const list = root.is_map() ? root.find(section) : nullptr;
     if (list == nullptr) continue;
-    if (std::optional<ConfigNode> named = first_int8_cost(*list)) return named;
+    if (std::optional<ConfigNode> named = first_named(*list, is_of_kind)) return named;
   }
   return std::nullopt;
 }
@@ -265,8 +265,8 @@ ObjectiveSet ObjectiveSet::parse(const ConfigNode& objectives, const ConfigNode*
   if (!objectives.is_list() || objectives.items().empty()) {
     objectives.fail_expected("a list of at least one objective, e.g. [{maximize: validation_accuracy}]");
   }
-  const bool has_int8 =
-      first_int8_cost(objectives) || (constraints != nullptr && first_int8_cost(*constraints));
+  const bool has_int8 = first_named(objectives, is_int8_cost) ||
+                        (constraints != nullptr && first_named(*constraints, is_int8_cost));
   const UsableMetrics metrics{measured, all_computed(objectives, measured, given, has_network, has_int8),
                               has_network};
   ObjectiveSet set;

@@ -37,10 +37,10 @@ OpenedRun OpenedRun::open(const std::filesystem::path& folder) {
   opened.config = store::load_run_yaml(opened.paths.config());
   const ConfigNode& config = opened.config;
   const std::vector<trial::GivenMetric> given = trial::given_metrics(config);
-  opened.space =
-      space::SearchSpace::read(config.at("space"), read_shape(config), space::searched_scalars(config),
-                               store::read_journal_header(opened.paths.journal()).conditions,
-                               trial::expressions_of(given), objective::int8_cost_in(config));
+  opened.space = space::SearchSpace::read(
+      config.at("space"), read_shape(config), space::searched_scalars(config),
+      store::read_journal_header(opened.paths.journal()).conditions, trial::expressions_of(given),
+      objective::first_aim(config, objective::is_int8_cost));
   store::JournalContents journal = store::read_journal(opened.paths.journal(), opened.space);
   end.check(journal.started_s, journal.torn_tail);
   opened.header = std::move(journal.header);

@@ -45,7 +45,7 @@ const OptionTable<GivenMetric>& GivenMetric::table() {
   static const OptionTable<GivenMetric> table{
       {"is", &GivenMetric::is, expression(),
        "In place of a measurement: an expression of parameters and of the network's costs, by which the "
-       "metric is known before a training (search.md).",
+       "metric is known before a training (metrics.md).",
        KeyRule::kRequired},
       {"better", &GivenMetric::better, if_given(better_direction()),
        "The better direction, where no objective says it."},

@@ -62,7 +62,8 @@ struct FieldDifference {
 std::optional<FieldDifference> first_difference(const Trial& left, const Trial& right);
 
 /// The value of a cell; Null if the trial has none.
-using CellValue = std::variant<std::int64_t, std::uint64_t, double, std::string, bool, space::Null>;
+using CellValue =
+    std::variant<std::int64_t, std::uint64_t, double, std::string, bool, space::Null, space::Sides>;
 
 /// A cell of a table of trials.
 struct Cell {

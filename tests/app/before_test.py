@@ -73,7 +73,7 @@ class Before(RunsCase):
 
     def test_every_algorithm_has_one_journal_for_any_ranks(self):
         for name, search in (("model", "{trials: 9}"), ("random", "{algorithm: random, trials: 9}"),
-                             ("nsga2", "{algorithm: nsga2, trials: 9, population: 4}"), ("repeats", "{trials: 9, repeats: 2}"),
+                             ("nsga2", "{algorithm: nsga2, trials: 9, population: 4}"), ("repeats", "{algorithm: mo_bananas, trials: 9, repeats: 2}"),
                              ("bananas", "{algorithm: mo_bananas, trials: 9}")):
             for ranks in (0, 2, 3):
                 self.skyline("search", self.config, "--set", f"search={search}", "--run", f"{name}{ranks}", ranks=ranks)

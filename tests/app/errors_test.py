@@ -60,11 +60,18 @@ class Errors(RunsCase):
                                                "objectives: [maximize: mean_y, minimize: y]\n"
                                                "command:\n  run: [cat, '{width}']\n"
                                                "  metrics: {y: {better: lower}, mean_y: {better: higher}}\n"
-                                               "search: {repeats: 2}\n")
+                                               "search: {algorithm: random, repeats: 2}\n")
         for words in (["validate", "mean.yaml"], ["search", "mean.yaml", "--run", "mean"]):
             self.assertIn("mean.yaml:5:33: command.metrics: expected another name, since `search.repeats` would give "
                           "search_state.csv two columns `mean_y`, got `mean_y`", self.refused(*words))
         self.assertFalse((self.folder / "mean").exists())
+
+    def test_repeats_in_a_search_that_loses_by_them_are_refused(self):
+        (self.folder / "repeats.yaml").write_text("space: {parameters: {width: {choice: [8, 16]}}}\nobjectives: [minimize: y]\n"
+                                                  "command:\n  run: [cat, '{width}']\n  metrics: {y: {better: lower}}\n"
+                                                  "search: {repeats: 2}\n")
+        self.assertIn("repeats.yaml:6:19: search.repeats: not with `algorithm: skyline`, whose model smooths noise: expected "
+                      "`final: {members: 5, repeats: 3}` (`final.repeats`)", self.refused("validate", "repeats.yaml"))
 
     def test_a_number_out_of_bounds_on_the_command_line_is_told_in_one_readable_line(self):
         simulate = ["simulate", *SYNTHETIC, "--slots", 2]

@@ -94,7 +94,8 @@ class Init(RunsCase):
                      "- {parameters: [0, 300000]}\n", "int8: true, export: [onnx-int8, tflite, c]"):
             self.assertIn(line, text)
         self.assertEqual(text.count("minimize: "), 1)
-        self.skyline("search", "mine.yaml", "--run", "board_run", *SHORT, ranks=2)
+        told = self.skyline("search", "mine.yaml", "--run", "board_run", *SHORT[:-1], ranks=2).stdout
+        self.assertRegex(told, r"the front as int8 files +skyline export board_run --front --format c\n")
         for trial in read_json(self.folder / "board_run/models.json")["trials"]:
             self.assertLessEqual(trial["costs"]["int8_peak_activation_bytes"], 8192)
             self.assertLessEqual(trial["costs"]["int8_weight_bytes"], 16384)

@@ -2,12 +2,13 @@
 
 import csv
 import io
+import signal
 import unittest
 
 import h5py
 import numpy
 
-from skyline_runs import SOURCE, RunsCase, read_json, small_digits
+from skyline_runs import FAULTS, SOURCE, TIMEOUT_S, RunsCase, read_json, small_digits
 
 SIGNALS = """
 data: {file: signals.h5}
@@ -65,6 +66,18 @@ class Int8(RunsCase):
         cls.told = cls().skyline("search", *cls.config, "--run", "run").stdout
         cls.trials = read_json(cls.folder / "run/models.json")["trials"]
         cls.front = [trial for trial in cls.trials if trial.get("final", {}).get("on_front")]
+
+    def test_a_search_that_is_killed_within_the_int8_metrics_resumes_to_the_same_journal(self):
+        faults = FAULTS.with_name("int8_faults.so")
+        if not faults.exists():
+            self.skipTest("no preloaded library beside sanitizers")
+        for rounding in (2, 30):
+            run = f"killed{rounding}"
+            job = self.start("search", *self.config, "--run", run,
+                             environment={"LD_PRELOAD": str(faults), "SKYLINE_INT8_FAULT": str(rounding)})
+            self.assertEqual(job.wait(TIMEOUT_S), -signal.SIGKILL)
+            self.skyline("search", "--run", run, "--resume")
+            self.assertEqual(self.canonical(run), self.canonical("run"))
 
     def refusal(self, *arguments):
         lines = self.skyline(*arguments, expect=2).stderr.splitlines()

@@ -102,7 +102,7 @@ class PrepTest(RunsCase):
         self.check(self.prepared("arrays", *(f"{name}.idx" for name in self.arrays()), *options, "--layout", "nhw")[1])
 
     def test_a_file_of_ten_lines_of_h5py_is_searched_and_known_by_its_sums(self):
-        page = (SOURCE / "docs/training.md").read_text()
+        page = (SOURCE / "docs/data.md").read_text()
         script = page.split("```python\n", 1)[1].split("```", 1)[0]
         numpy.savez(self.folder / "mine.npz", **self.arrays())
         subprocess.run([sys.executable, "-c", script], cwd=self.folder, check=True)

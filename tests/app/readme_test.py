@@ -1,5 +1,5 @@
-"""The commands of README.md work, in their order, in a folder that holds what a fresh clone holds, and so does the program
-of docs/start.md that uses an exported network.
+"""The commands of README.md work, in their order, in a folder that holds what a fresh clone holds, and so do the programs
+of docs/start.md, which make photos and use an exported network.
 
 usage: readme_test.py SKYLINE SOURCE PYTHON, where PYTHON has onnxruntime and Pillow.
 With SKYLINE_README_CLONE=FOLDER, by hand: in that clean clone, scripts/quickstart included, with no search shortened.
@@ -119,7 +119,8 @@ class Readme(unittest.TestCase):
             if path.name not in {".git", "build", "data", "runs"}:
                 (self.folder / path.name).symlink_to(path)
         (self.folder / "data").mkdir()
-        shutil.copy(SOURCE / "data/digits.h5", self.folder / "data")
+        for name in ("digits.h5", "digits.csv.gz"):
+            shutil.copy(SOURCE / "data" / name, self.folder / "data")
         (self.folder / "build/release/bin").mkdir(parents=True)
         (self.folder / "build/release/bin/skyline").symlink_to(PROGRAM)
 
@@ -180,7 +181,9 @@ class Readme(unittest.TestCase):
         self.assertEqual(set(rows), {"new/1.jpg", "new/2.png", "new/cut.png"})
         self.assertTrue(rows["new/cut.png"]["error"] and not rows["new/cut.png"]["red"])
         self.search_with(*blocks("python"))
-        recognizes = blocks("python", START)[0]
+        makes_photos, recognizes = blocks("python", START)
+        subprocess.run([PYTHON, "-c", makes_photos.replace("photos/", "digits/")], cwd=self.folder, check=True, timeout=600)
+        self.assertEqual(len(list((self.folder / "digits").glob("?/*.png"))), 1797)
         source = recognizes.replace("exports/53.onnx", f"exports/{trial}.onnx")
         for name in ("new/1.jpg", "new/2.png"):
             recognized = subprocess.run([PYTHON, "-c", source.replace("new/1.jpg", name) + PROBABILITIES], cwd=self.folder,

@@ -78,6 +78,16 @@ class Repeats(RunsCase):
         for one in means:
             self.assertFalse([other for other in means if other != one and other[0] >= one[0] and other[1] >= one[1]])
 
+    def test_rivals_of_a_small_front_are_trained_too_on_any_ranks(self):
+        for ranks in (0, 2):
+            self.skyline("search", *CONFIG, "--set", "objectives=[{maximize: validation_accuracy}]", "--set", "final.members=4", "--set",
+                         "synthetic.failure_rate=0", "--run", f"rivals{ranks}", ranks=ranks)
+        self.assertEqual(self.canonical("rivals0"), self.canonical("rivals2"))
+        searched = [trial for trial in read_json(self.folder / "rivals0/models.json")["trials"] if trial["phase"] == "search"]
+        searched.sort(key=lambda trial: (-trial["metrics"]["validation_accuracy"], trial["trial"]))
+        trained = [trial["trial"] for trial in self.full_trainings("rivals0")]
+        self.assertEqual(sorted(trained), sorted(3 * [trial["trial"] for trial in searched[:4]]))
+
     def test_the_first_training_alone_leaves_its_model_and_is_that_of_a_run_without_repeats(self):
         for run, repeats in (("once", 1), ("thrice", 3)):
             told = self.skyline("search", *small_digits(self.digits), "--set", f"final.repeats={repeats}", "--run", run).stdout

@@ -15,6 +15,7 @@ from skyline_runs import SOURCE, RunsCase, read_json
 
 sys.path.insert(0, str(SOURCE / "python"))
 
+from skyline.prep.sound_files import read_sound  # noqa: E402
 from skyline.prep.sound_preparation import SoundPreparation  # noqa: E402  (the tree's package)
 
 RATE = 8000
@@ -76,15 +77,19 @@ class Signals(RunsCase):
         return read_json(self.folder / run / "pareto.json")["final_front"][0]["trial"]
 
     def check_export(self, rows):
-        """The exported model says of features from the package what `predict` says of the files."""
-        written = self.skyline("export", "words_run", "--trial", self.best("words_run"), "--format", "onnx", "-o", "models").stdout.strip()
-        session = onnxruntime.InferenceSession(str(self.folder / written))
-        metadata = session.get_modelmeta().custom_metadata_map
+        """The exported models say of features from the package, and of the samples of the sound, what `predict` says of the files."""
+        written = self.skyline("export", "words_run", "--trial", self.best("words_run"), "--format", "onnx", "-o", "models").stdout.split()
+        sessions = [onnxruntime.InferenceSession(str(self.folder / name)) for name in written]
+        metadata = sessions[1].get_modelmeta().custom_metadata_map
         made = SoundPreparation.from_json(metadata["preparation"])
+        self.assertEqual(metadata["input"], "2400 samples of a sound at 8000 Hz, from -1 to 1; the model makes the spectrogram")
         for name, row in rows.items():
             if row["error"]:
                 continue
-            outputs, = session.run(None, {session.get_inputs()[0].name: made.read(self.folder / name)[None]})
+            path = str(self.folder / name)
+            inputs = [made.read(path), made.whole(read_sound(path, made.rate, made.length))]
+            outputs, of_sound = [session.run(None, {"input": values[None]})[0] for session, values in zip(sessions, inputs)]
+            self.assertLessEqual(numpy.abs(of_sound - outputs).max(), 1e-5 * numpy.abs(outputs).max())
             logits = outputs[0].astype(float)
             shares = numpy.exp(logits - logits.max())
             shares = shares / shares.sum() if not 0.999 < logits.sum() < 1.001 else logits
@@ -132,9 +137,32 @@ class Signals(RunsCase):
         self.assertEqual(len(rows), (200 - 32) // 16 + 1)
         self.assertEqual(rows[1]["window"], "new.csv rows 17-48")
         self.assertEqual((rows[0]["class"], rows[-1]["class"]), ("run", "sit"))
+        (self.folder / "loud.csv").write_text("time,x,z\n" + "".join(f"{0.02 * row:.2f},1,900\n" for row in range(50)))
+        told = self.skyline("predict", "week_run", "--trial", self.best("week_run"), "--data", "loud.csv").stderr
+        self.assertIn("2 of 2 samples have values outside of those of the training data: `z` has 900 to 900, in training ", told)
         (self.folder / "slow.csv").write_text("time,x,z\n" + "".join(f"{0.1 * row:.1f},1,2\n" for row in range(50)))
         refused = self.skyline("predict", "week_run", "--trial", self.best("week_run"), "--data", "slow.csv", expect=2).stderr
         self.assertIn("slow.csv: a row each 0.1 s, and those of the run each 0.02 s: bring them to one rate", refused)
+
+    def test_numbers_of_recordings_are_predicted_in_their_units(self):
+        random = numpy.random.default_rng(4)
+
+        def recording():
+            speeds = numpy.repeat(random.uniform(1, 5, 8), 40)
+            phases = numpy.cumsum(0.4 * speeds)
+            rows = [f"{numpy.sin(phase):.4f},{100 + 20 * speed:.2f}" for phase, speed in zip(phases, speeds)]
+            return "x,pulse\n" + "\n".join(rows) + "\n"
+
+        (self.folder / "days").mkdir()
+        for day in range(6):
+            (self.folder / f"days/{day}.csv").write_text(recording())
+        self.skyline("init", "days", "-o", "days.yaml", "--time", "20s", "--with", "length=20", "--with", "target=pulse")
+        self.skyline("search", "days.yaml", "--run", "days_run", *SHORT)
+        rows = said(self.skyline("predict", "days_run", "--trial", self.best("days_run"), "--data", "days/0.csv").stdout)
+        self.assertEqual((len(rows), rows[0]["window"]), (31, "days/0.csv rows 1-20"))
+        self.assertTrue(100 < numpy.mean([float(row["pulse"]) for row in rows]) < 220, rows[0])
+        self.skyline("evaluate", "days_run", "--trial", self.best("days_run"), "--data", "days/0.csv", "-o", "measured.json")
+        self.assertGreater(read_json(self.folder / "measured.json")["samples"], 30)
 
 
 if __name__ == "__main__":

@@ -52,9 +52,9 @@ class WiredList {
     });
   }
   void add_window(const std::string& name, const Shape& input, const std::string& kind,
-                  const std::vector<std::pair<std::string, std::int64_t>>& attributes) {
+                  const AttributeValues& attributes) {
     add_classifier(name, input, [&](GraphBuilder& graph) {
-      graph.add(kind, {}, integers(attributes));
+      graph.add(kind, {}, attributes);
       follow(graph, "batch_norm");
       follow(graph, "relu");
     });
@@ -152,11 +152,11 @@ void add_windows(WiredList& list) {
   const auto image = [&](const std::string& name, std::int64_t kernel, std::int64_t stride,
                          std::int64_t padding, std::int64_t dilation = 1) {
     list.add_window(name, kImage, "conv2d",
-                    {{"channels", 4},
-                     {"kernel", kernel},
-                     {"stride", stride},
-                     {"padding", padding},
-                     {"dilation", dilation}});
+                    integers({{"channels", 4},
+                              {"kernel", kernel},
+                              {"stride", stride},
+                              {"padding", padding},
+                              {"dilation", dilation}}));
   };
   image("stride_over_kernel", 2, 3, 0);
   image("pixels_with_stride", 1, 2, 0);
@@ -167,13 +167,14 @@ void add_windows(WiredList& list) {
   image("dilated_with_stride", 3, 2, 2, 2);
   image("dilated_even_kernel", 2, 1, 1, 3);
   const Shape even{4, 7, 6};
-  list.add_window("groups", even, "conv2d", {{"channels", 6}, {"kernel", 3}, {"groups", 2}, {"padding", 1}});
+  list.add_window("groups", even, "conv2d",
+                  integers({{"channels", 6}, {"kernel", 3}, {"groups", 2}, {"padding", 1}}));
   list.add_window("groups_of_one", even, "conv2d",
-                  {{"channels", 8}, {"kernel", 3}, {"groups", 4}, {"stride", 2}, {"padding", 1}});
-  list.add_window("one_channel", {1, 7, 6}, "depthwise_conv2d", {{"kernel", 3}, {"padding", 1}});
+                  integers({{"channels", 8}, {"kernel", 3}, {"groups", 4}, {"stride", 2}, {"padding", 1}}));
+  list.add_window("one_channel", {1, 7, 6}, "depthwise_conv2d", integers({{"kernel", 3}, {"padding", 1}}));
   list.add_window("sequence", {3, 1, 20}, "conv1d",
-                  {{"channels", 4}, {"kernel", 4}, {"stride", 3}, {"dilation", 2}, {"padding", 3}});
-  list.add_window("one_place", {3, 1, 1}, "conv1d", {{"channels", 4}, {"kernel", 1}});
+                  integers({{"channels", 4}, {"kernel", 4}, {"stride", 3}, {"dilation", 2}, {"padding", 3}}));
+  list.add_window("one_place", {3, 1, 1}, "conv1d", integers({{"channels", 4}, {"kernel", 1}}));
   for (const std::string kind : {"max_pool", "average_pool"}) {
     for (const std::int64_t padding : {0, 1}) {
       list.add_classifier(kind + "_" + std::to_string(padding), kImage, [&](GraphBuilder& graph) {
@@ -185,6 +186,31 @@ void add_windows(WiredList& list) {
   }
 }
 
+/// Windows that differ in height and width, in each of their attributes.
+void add_two_sides(WiredList& list) {
+  using space::Sides;
+  const Shape tall{2, 20, 9};
+  for (const std::string kind : {"conv2d", "depthwise_conv2d", "separable_conv2d"}) {
+    list.add_window("sides_of_" + kind, tall, kind,
+                    {{"channels", std::int64_t{4}},
+                     {"kernel", Sides{10, 4}},
+                     {"stride", Sides{2, 1}},
+                     {"padding", Sides{5, 1}}});
+    list.add_window("dilated_sides_of_" + kind, tall, kind,
+                    {{"channels", std::int64_t{4}},
+                     {"kernel", Sides{3, 1}},
+                     {"stride", Sides{1, 3}},
+                     {"padding", Sides{2, 0}},
+                     {"dilation", Sides{2, 1}}});
+  }
+  for (const std::string kind : {"max_pool", "average_pool"}) {
+    list.add_window("sides_of_" + kind, tall, kind,
+                    {{"kernel", Sides{4, 1}}, {"stride", Sides{2, 1}}, {"padding", Sides{0, 0}}});
+  }
+  list.add_window("padded_sides", tall, "max_pool",
+                  {{"kernel", Sides{2, 3}}, {"stride", Sides{2, 1}}, {"padding", Sides{1, 0}}});
+}
+
 }  // namespace
 
 std::vector<WiredNetwork> wired_networks() {
@@ -193,6 +219,7 @@ std::vector<WiredNetwork> wired_networks() {
   add_readers(list);
   add_short_ones(list);
   add_windows(list);
+  add_two_sides(list);
   return list.take();
 }
 

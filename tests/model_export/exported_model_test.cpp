@@ -94,6 +94,23 @@ TEST(ExportedModel, MoreWeightsThanAnOnnxFileHoldsAreRefused) {
               HasSubstr("an ONNX file has at most 2 GB, and the weights have 3072 MiB"));
 }
 
+TEST(ExportedModel, AModelOfSpectrogramsMayTakeTheSound) {
+  const space::Network network = tiny_network();
+  const store::WeightsFile weights = tiny_weights();
+  ExportedModel model{network, weights, {0}, {1}, {}};
+  EXPECT_THAT(onnx_bytes(model), Not(HasSubstr("spectrogram/STFT")));
+  model.log_mel = store::LogMel{.rate = 8000,
+                                .length = 400,
+                                .window = 240,
+                                .hop = 160,
+                                .bands = 2,
+                                .low = 20,
+                                .high = 4000,
+                                .fft = 256};
+  EXPECT_EQ(model.log_mel->frames(), 2);
+  EXPECT_THAT(onnx_bytes(model), AllOf(HasSubstr("spectrogram/STFT"), HasSubstr("spectrogram/MatMul")));
+}
+
 TEST(ExportedModel, WeightsOfAnotherNetworkAreRefused) {
   const space::Network network = tiny_network();
   store::WeightsFile weights = tiny_weights();

@@ -106,6 +106,58 @@ TEST(Int8Files, ABorderThatTflitePadsOnTheOtherSideIsAnOperator) {
   EXPECT_EQ(none.padding, TflitePadding::kValid);
 }
 
+TEST(Int8Files, ALargerKernelWithZerosAtItsEndNeedsNoOperatorForTheBorder) {
+  const space::Window strided{.kernel = {1, 3}, .stride = {1, 2}, .padding = {0, 1}};
+  const auto larger = same_window(strided, {1, 1, 8}, {1, 1, 4});
+  ASSERT_TRUE(larger);
+  EXPECT_THAT(larger->kernel, ElementsAre(1, 4));
+  EXPECT_EQ(border_of(*larger, {1, 1, 8}, {1, 1, 4}).padding, TflitePadding::kSame);
+  EXPECT_FALSE(same_window({.kernel = {3, 3}, .stride = {2, 2}, .padding = {3, 3}}, {1, 8, 8}, {1, 6, 6}));
+  const space::Int8Weights weights{{1, 2, 3, 4}, {1}, {0}};
+  EXPECT_THAT(with_kernel(weights, {2, 1}, {2, 2}).values, ElementsAre(1, 0, 2, 0, 3, 0, 4, 0));
+  EXPECT_THAT(with_kernel(weights, {1, 2}, {2, 2}).values, ElementsAre(1, 2, 0, 0, 3, 4, 0, 0));
+}
+
+TEST(Int8Files, ABorderIsCopiedOnlyWhereThePeakOfTheActivationsHasRoomForIt) {
+  const auto kernel_of = [](std::int64_t last_channels) {
+    GraphBuilder graph({2, 8, 8});
+    const std::size_t strided =
+        graph.add("conv2d", {},
+                  {{"channels", std::int64_t{4}}, {"kernel", std::int64_t{3}}, {"stride", std::int64_t{2}}});
+    graph.add("conv2d", {strided}, {{"channels", last_channels}, {"kernel", std::int64_t{1}}});
+    const space::Network& network = graph.build();
+    const TfliteModel model = tflite_model(network, numbered(network));
+    return std::pair(model.graph.ops().size(), model.graph.plan(model.input, model.output).bytes);
+  };
+  EXPECT_EQ(kernel_of(4), std::pair(1UL, 2UL * 64 + 4 * 16)) << "no operator for the border";
+  EXPECT_EQ(kernel_of(40), std::pair(2UL, 4UL * 16 + 40 * 16)) << "the copy takes 9 x 9 x 2 bytes elsewhere";
+}
+
+TEST(Int8Files, ZerosOfAConcatenationAreConstantsOnItsGrid) {
+  GraphBuilder graph({2, 8, 8});
+  const std::size_t zeros = graph.add("zero", {});
+  const std::size_t values =
+      graph.add("conv2d", {}, {{"channels", std::int64_t{4}}, {"kernel", std::int64_t{1}}});
+  graph.add("concat", {zeros, values});
+  const space::Network& network = graph.build();
+  space::Int8Network int8 = numbered(network);
+  int8.grids.at(int8.view.output) = {0.75F, 9};
+  const TfliteModel model = tflite_model(network, int8);
+  EXPECT_EQ(model.graph.plan(model.input, model.output).bytes, 4UL * 64 + 6 * 64) << "without the zeros";
+}
+
+TEST(Int8Files, TheFileHasThePlanOfItsMemoryForTfliteMicro) {
+  const space::Network network = flat_network();
+  const space::Int8Network int8 = numbered(network);
+  const TfliteModel model = tflite_model(network, int8);
+  const MemoryPlan plan = model.graph.plan(model.input, model.output);
+  EXPECT_THAT(plan.offsets, ElementsAre(0, 0, 0, 16)) << "input, weight, bias, output";
+  const store::WeightsFile none;
+  const std::string bytes = tflite_bytes({network, none, {}, {}, {}}, int8);
+  EXPECT_THAT(bytes, HasSubstr("OfflineMemoryAllocation"));
+  EXPECT_THAT(bytes, HasSubstr(bytes_of(std::vector<std::int32_t>{1, 1, 4, 0, 0, 0, 16})));
+}
+
 TEST(Int8Files, TheFileAlignsConstantsAndHasItsIdentifier) {
   const space::Network network = flat_network();
   const store::WeightsFile weights;

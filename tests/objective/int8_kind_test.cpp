@@ -45,14 +45,14 @@ space::SearchSpace space_with(const std::string& layer, const std::string& objec
       "[{conv2d: {channels: $width, kernel: 1}}, " +
       layer + "]}";
   return space::SearchSpace::parse(config_from_yaml(space, "a.yaml", "space"), {{1, 8, 8}, 0}, {}, {},
-                                   int8_cost_in(root));
+                                   first_aim(root, is_int8_cost));
 }
 
 TEST(Int8Kind, IsRefusedByTheCostsIfItSaysNothing) {
   space::register_layer_kind(std::make_unique<Silent>("silent", false));
   space::register_layer_kind(std::make_unique<Silent>("choosy", true));
   for (const std::string& kind : space::layer_kind_names()) {
-    EXPECT_EQ(space::says_int8(*space::find_layer_kind(kind)), kind != "silent") << kind;
+    EXPECT_EQ(space::int8_problem({kind}, "costs").has_value(), kind == "silent") << kind;
   }
   EXPECT_EQ(user_error_of([&] { space_with("silent", "int8_weight_bytes"); }),
             "a.yaml:1:25: objectives[0].minimize: costs in int8 need the int8 steps of each layer, and the "

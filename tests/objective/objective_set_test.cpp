@@ -128,10 +128,11 @@ TEST(ComputedMetrics, InInt8AreThereIfAnObjectiveOrAConstraintNamesOne) {
   EXPECT_EQ(parse(plain, true).computed().size(), 6U);
   EXPECT_EQ(parse(asks, true).computed().size(), 8U);
   EXPECT_EQ(parse(asks, true).constraints()[0].high, 65536);
-  EXPECT_FALSE(int8_cost_in(config_from_yaml(plain)));
-  EXPECT_FALSE(int8_cost_in(config_from_yaml("objectives: int8_weight_bytes\nconstraints: [[1], 2]")));
-  ASSERT_TRUE(int8_cost_in(config_from_yaml(asks)));
-  EXPECT_EQ(int8_cost_in(config_from_yaml(score))->as_text(), "int8_weight_bytes");
+  EXPECT_FALSE(first_aim(config_from_yaml(plain), is_int8_cost));
+  EXPECT_FALSE(
+      first_aim(config_from_yaml("objectives: int8_weight_bytes\nconstraints: [[1], 2]"), is_int8_cost));
+  ASSERT_TRUE(first_aim(config_from_yaml(asks), is_int8_cost));
+  EXPECT_EQ(first_aim(config_from_yaml(score), is_int8_cost)->as_text(), "int8_weight_bytes");
   EXPECT_THAT(user_error_of([&] { parse(score, false); }),
               HasSubstr("`int8_weight_bytes` is computed from a network, and this space has none"));
   EXPECT_THAT(user_error_of([&] { parse("objectives: [{minimize: int8_weight_byte}]", true); }),

@@ -17,7 +17,7 @@ def mel(hertz):
 
 
 def reference(samples, of):
-    """The formula of docs/training.md, sum by sum."""
+    """The formula of docs/data.md, sum by sum."""
     corners = [700 * (10 ** ((mel(of.low) + place * (mel(of.high) - mel(of.low)) / (of.bands + 1)) / 2595) - 1)
                for place in range(of.bands + 2)]
     made = np.empty((of.bands, of.num_frames(len(samples))))
@@ -76,8 +76,8 @@ class Preparations(unittest.TestCase):
     def test_json_keeps_all_of_it(self):
         for made in (self.made, SoundPreparation(8000, 1000)):
             self.assertEqual(SoundPreparation.from_json(made.to_json()), made)
-        self.assertEqual(json.loads(self.made.to_json()), {"sound": {
-            "rate": 8000, "length": 1000, "features": "log-mel", "window": 240, "hop": 160, "bands": 10, "low": 20.0, "high": 4000.0, "fft": 256}})
+        self.assertEqual(json.loads(self.made.to_json())["sound"], {
+            "rate": 8000, "length": 1000, "features": "log-mel", "window": 240, "hop": 160, "bands": 10, "low": 20.0, "high": 4000.0, "fft": 256})
 
     def test_other_texts_are_refused_before_memory_is_taken(self):
         node = json.loads(self.made.to_json())["sound"]

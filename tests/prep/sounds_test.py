@@ -148,6 +148,15 @@ class Runs(SoundsCase):
         self.assertTrue(np.array_equal(said.array("train/values")[0], made.read(new)))
         self.assertEqual(said.run()["preparation"], self.trained.run()["preparation"])
 
+    def test_new_sounds_far_outside_of_the_training_ranges_are_told(self):
+        for number, (loud, expected) in enumerate(((1, False), (1e-3, True))):
+            for name in range(3):
+                self.write(f"new{number}/{name}.wav", wav((tone(440 + name) + noise(seed=name, loud=0.01)) * loud))
+            said = self.apply("auto", "--", self.folder / f"new{number}", run=self.trained.run())
+            told = [line for line in said.lines if line.startswith("check: 3 of 3 samples have values outside of those of the training data: "
+                                                                   "`log-mel` has ")]
+            self.assertEqual((said.code, bool(told)), (0, expected), said.lines)
+
     def test_classes_of_new_sounds_are_read_for_an_evaluation(self):
         said = self.apply("sounds", self.sounds, run=self.trained.run(), has_targets=True)
         self.assertEqual((said.code, len(said.array("train/targets")), said.names()), (0, 12, ["high", "low"]))

@@ -149,7 +149,7 @@ class Rows(PackageCase):
         self.assertEqual([row["score"] for row in none.rows], [None, None])
 
     def test_the_front_begins_with_the_trial_its_parameters_and_its_metrics(self):
-        run = skyline.search(SPACE, functions.noisy, trials=16, folder=self.name(), search={"repeats": 2}, **SETTINGS).wait()
+        run = skyline.search(SPACE, functions.noisy, trials=16, folder=self.name(), search={"algorithm": "random", "repeats": 2}, **SETTINGS).wait()
         for row in run.front_rows:
             self.assertEqual(list(row)[:8], ["trial", "lr", "depth", "score", "score_deviation", "size", "size_deviation", "phase"])
         self.assertEqual(set(run.rows[0]) - set(run.front_rows[0]), set())

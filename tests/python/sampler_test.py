@@ -46,6 +46,18 @@ class Sampler(PackageCase):
         self.assertEqual(sampler.ask(), [])
         self.assertTrue(sampler.done)
 
+    def test_a_height_and_a_width_are_a_list(self):
+        kernels = [3, [10, 4], [3, 1]]
+        sampler = self.sampler({"kernel": kernels, "depth": [1, 2]})
+        sampler.tell({"kernel": [10, 4], "depth": 2}, {"score": 0.5, "size": 1})
+        trials = sampler.ask(6)
+        self.assertEqual(len(trials), 5, "one is known")
+        for number, parameters in trials:
+            self.assertIn(parameters["kernel"], kernels)
+            sampler.tell(number, {"score": 0.5, "size": parameters["depth"]})
+        with self.assertRaisesRegex(skyline.Error, r"tell: kernel: \[4, 10\] is none of its values"):
+            sampler.tell({"kernel": [4, 10], "depth": 1}, {"score": 1, "size": 1})
+
     def test_a_shorter_answer_says_whether_more_will_come(self):
         sampler = self.sampler(search={"algorithm": "local_search", "initial": 4})
         trials = sampler.ask(12)
@@ -118,6 +130,16 @@ class Sampler(PackageCase):
                 if "trials" in search:
                     self.assertEqual((asked, sampler.done), (most, True))
 
+    def test_a_named_algorithm_goes_on_as_long_as_it_is_asked(self):
+        space = {"width": list(range(1, 101)), "rate": [0.1, 0.2]}
+        for name in ("random", "regularized_evolution", "mo_bananas"):
+            with self.subTest(name):
+                sampler = self.sampler(space, search={"algorithm": name})
+                for _ in range(110):
+                    for number, parameters in sampler.ask():
+                        sampler.tell(number, {"score": parameters["rate"], "size": parameters["width"]})
+                self.assertEqual((len(sampler.ask()), sampler.done), (1, False))
+
     def test_costs_of_networks_need_no_values(self):
         network = ["flatten", {"linear": {"features": "$width"}}, {"linear": {"features": "$classes"}}]
         sampler = self.sampler({"parameters": {"width": {"choice": [8, 16, 32]}}, "network": network}, [{"maximize": "accuracy"}, {"minimize": "flops"}],
@@ -153,7 +175,7 @@ class Sampler(PackageCase):
             sampler.ask()
 
     def test_what_the_program_refuses_is_its_line(self):
-        for space, objectives, more, said in (({"x": []}, [{"minimize": "y"}], {}, "space.parameters.x"), (SPACE, [{"minimise": "y"}], {}, "objectives"),
+        for space, objectives, more, said in (({"x": []}, [{"minimize": "y"}], {}, "^space: x: expected"), (SPACE, [{"minimise": "y"}], {}, "objectives"),
                                               (SPACE, OBJECTIVES, {"search": {"algorithm": "program", "run": ["true"]}}, "search.algorithm: a program chooses there"),
                                               (SPACE, OBJECTIVES, {"search": {"budgets": [1, 3]}, "command": {"epochs": 3}}, "trials that are continued")):
             with self.subTest(said), self.assertRaisesRegex(skyline.Error, said) as refused:
@@ -180,7 +202,7 @@ class Sampler(PackageCase):
             self.sampler(constraints=[{"size": [math.nan, 5]}])
         with self.assertRaisesRegex(skyline.Error, "space: lr: a value is a finite number, .* got inf"):
             self.sampler({"lr": [0.1, math.inf]})
-        with self.assertRaisesRegex(skyline.Error, "search.trials: expected a whole number from 1 to 1000000, got .inf"):
+        with self.assertRaisesRegex(skyline.Error, "^search.trials: expected a whole number from 1 to 1000000, got .inf"):
             self.sampler(search={"trials": math.inf})
 
     def test_it_ends_with_its_sampler(self):

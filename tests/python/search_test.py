@@ -67,7 +67,7 @@ class Search(PackageCase):
             self.assertEqual(row["status"], "ok" if row["depth"] <= 2 else "outside")
 
     def test_the_front_has_the_means_of_repeats(self):
-        run = skyline.search(SPACE, functions.noisy, trials=16, folder=self.name(), search={"repeats": 2}, **SETTINGS).wait()
+        run = skyline.search(SPACE, functions.noisy, trials=16, folder=self.name(), search={"algorithm": "random", "repeats": 2}, **SETTINGS).wait()
         members = read_json(run.path / "pareto.json")["search_front"]
         self.assertEqual([row["score"] for row in run.front_rows], [member["objectives"]["score"] for member in members])
         repeated = [row for row in run.front_rows if row.get("score_deviation")]
@@ -170,15 +170,26 @@ class Search(PackageCase):
 
     def test_a_bad_space_is_refused_with_the_line_of_the_program(self):
         for ranks in (1, 2):
-            for values, said in (({"choise": [1]}, "unknown key `choise`, did you mean `choice`?"), ([], "choice"), ({"range": [2, 1]}, "range")):
+            for values, said in (({"choise": [1]}, "unknown key `choise`, did you mean `choice`?"), ([], "a list of values"), ({"range": [2, 1]}, "range")):
                 with self.subTest(values=values, ranks=ranks):
                     with self.assertRaises(skyline.Error) as refused:
                         skyline.search({"depth": values}, functions.one_number, maximize="score", ranks=ranks, folder=self.name(),
                                        quiet=True)
-                    self.assertRegex(str(refused.exception), rf"^{self.name()}\.yaml:\d+:\d+: space.parameters.depth")
+                    self.assertRegex(str(refused.exception), "^space: depth")
                     self.assertIn(said, str(refused.exception))
                     self.assertNotIn("\n", str(refused.exception))
                     self.assertEqual(refused.exception.exit_code, 2)
+
+    def test_what_the_program_refuses_names_the_argument(self):
+        for said, more in ((r"trials: expected a whole number from 1 to 1000000, got 0", {"trials": 0}),
+                           (r"algorithm: unknown algorithm `nsga`, did you mean `nsga2`\?", {"algorithm": "nsga"}),
+                           (r"metrics: score\.range: expected \[low, high\]", {"metrics": {"score": {"range": [1, 0]}}}),
+                           (r"minimize: unknown metric `aera`, did you mean `area`\?", {"metrics": {"area": {"is": "$lr"}}, "minimize": "aera", "maximize": "area", "train": None}),
+                           (r"constraints\[0\]: unknown metric `depht`", {"constraints": [{"depht": [0, 1]}]}),
+                           (r"train: expected a function of the parameters, or a program", {"train": None}),
+                           (r"run\.window: expected `generation`", {"run": {"window": "x"}})):
+            with self.subTest(said), self.assertRaisesRegex(skyline.Error, rf"\A{said}[^\n]*\Z"):
+                skyline.search(SPACE, **{"train": functions.product, "maximize": "score", "folder": self.name(), "quiet": True, **more})
 
     def test_what_the_package_refuses_itself_names_the_argument(self):
         search, once = skyline.search, {"maximize": "score"}

@@ -14,6 +14,7 @@ using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 void add_repeat(testing::SampleRun& run, std::size_t of, std::uint32_t repeat, trial::Outcome outcome) {
@@ -150,6 +151,27 @@ TEST(FrontFootnotes, CompareWithAConstantAnswerAndNameAWinnerThatIsNoBetter) {
       front_footnotes(run.inputs()),
       EndsWith("\nWarning: trial 1, the best of the front, is no better than a constant answer as far as "
                "40 samples can tell: validation_accuracy 0.9812 beside 0.9000.\n"));
+}
+
+TEST(FrontFootnotes, SayWhatAModelExpectsOfALuckyResult) {
+  testing::SampleRun run;
+  run.committed.clear();
+  for (std::int64_t i = 0; i < 24; ++i) {
+    trial::CommittedTrial committed = testing::make_trial(run.space, {.number = run.committed.size()});
+    committed.trial.proposal.architecture = std::make_shared<const space::Architecture>(
+        run.space.try_build(run.space.genotype_at(i)).architecture.value());
+    committed.outcome = testing::measured(i == 7 ? 0.95 : 0.8 + 0.01 * static_cast<double>(i % 3), 4);
+    run.committed.push_back(committed);
+  }
+  ReportInputs inputs = run.inputs();
+  EXPECT_THAT(front_footnotes(inputs), Not(HasSubstr("expects")));
+  inputs.may_be_lucky = true;
+  EXPECT_THAT(front_footnotes(inputs),
+              HasSubstr("validation_accuracy: trial 7 has 0.9500, and a model of all results expects 0.8"));
+  run.committed.resize(19);
+  ReportInputs few = run.inputs();
+  few.may_be_lucky = true;
+  EXPECT_THAT(front_footnotes(few), Not(HasSubstr("expects"))) << "too few results";
 }
 
 TEST(FrontFootnotes, NameRowsOfOneNetworkThatDifferInTrainingValuesAlone) {

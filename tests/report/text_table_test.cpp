@@ -76,6 +76,23 @@ TEST(TextTable, FitsAWidthByTitlesOfSeveralLinesAndThenByDroppingColumnsOfHighRa
   EXPECT_EQ(table.fit(1), 1U) << "columns of rank 0 stay";
 }
 
+TEST(TextTable, BreaksTextsAtBlanksBeforeItDropsMoreColumnsThanNeeded) {
+  TextTable table;
+  table.add_column("n");
+  table.add_column("reads", TextTable::Align::kLeft, "", 1);
+  table.add_column("attributes", TextTable::Align::kText);
+  table.add_column("k");
+  table.add_row({"1", "input", "channels=16 kernel=3 stride=1", "8"});
+  table.add_row({"2", "conv2d_0", "", "4"});
+  EXPECT_EQ(table.fit(26), 1U);
+  EXPECT_EQ(table.text(),
+            "n  attributes            k\n"
+            "-  --------------------  -\n"
+            "1  channels=16 kernel=3  8\n"
+            "   stride=1\n"
+            "2                        4\n");
+}
+
 TEST(TextTable, RefusesARowOfAnotherLength) {
   TextTable table;
   table.add_column("n");

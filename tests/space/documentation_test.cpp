@@ -1,4 +1,4 @@
-// The examples of docs/spaces.md are read as a user would write them.
+// The examples of docs/spaces.md and docs/layers.md are read as a user would write them.
 #include "space/language/searched_section.hpp"
 #include "space/space_from_yaml.hpp"
 
@@ -28,8 +28,11 @@ std::vector<std::string> yaml_blocks(const std::string& path) {
 }
 
 TEST(Documentation, EveryExampleSpaceIsReadAndAllItsGenotypesBuild) {
-  const auto blocks = yaml_blocks(SKYLINE_SOURCE_DIR "/docs/spaces.md");
+  auto blocks = yaml_blocks(SKYLINE_SOURCE_DIR "/docs/spaces.md");
   ASSERT_GE(blocks.size(), 9U);
+  const auto of_layers = yaml_blocks(SKYLINE_SOURCE_DIR "/docs/layers.md");
+  ASSERT_FALSE(of_layers.empty());
+  blocks.insert(blocks.end(), of_layers.begin(), of_layers.end());
   for (const std::string& block : blocks) {
     const ConfigNode root = skyline::testing::config_from_yaml(block, "a.yaml", "");
     SearchSpace space;

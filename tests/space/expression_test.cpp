@@ -34,15 +34,18 @@ class SampleNames final : public Names {
   const std::vector<Parameter>& parameters() const override { return kParameters; }
 };
 
-Value value_of(const std::string& text, std::vector<bool>* used = nullptr, bool quoted = false) {
+Value value_of(const ConfigNode& node, std::vector<bool>* used = nullptr) {
   SampleNames names;
-  const Expression expression =
-      Expression::parse(ConfigNode::make_scalar(text, {"a.yaml", 7, 1}, quoted), names);
+  const Expression expression = Expression::parse(node, names);
   const Genotype genotype{{0, 0, 0}};
   std::vector<bool> read(kParameters.size());
   const Value value = expression.evaluate({kParameters, genotype, 10, read});
   if (used != nullptr) *used = read;
   return value;
+}
+
+Value value_of(const std::string& text, std::vector<bool>* used = nullptr, bool quoted = false) {
+  return value_of(ConfigNode::make_scalar(text, {"a.yaml", 7, 1}, quoted), used);
 }
 
 std::int64_t integer_of(const std::string& text) {
@@ -61,6 +64,25 @@ TEST(Expression, WordsNumbersAndFlagsAreThemselves) {
   EXPECT_EQ(value_of("1e-5"), Value(1e-5));
   EXPECT_EQ(value_of("true"), Value(true));
   EXPECT_EQ(value_of("3 + 4", nullptr, true), Value(std::string("3 + 4")));
+}
+
+TEST(Expression, AListIsAHeightAndAWidth) {
+  using skyline::testing::config_from_yaml;
+  EXPECT_EQ(value_of(config_from_yaml("[3, 1]")), Value(Sides{3, 1}));
+  EXPECT_EQ(value_of(config_from_yaml("[$width // 2, 1]")), Value(Sides{8, 1}));
+  EXPECT_EQ(value_of("if($width == 16, [3, 1], 3)"), Value(Sides{3, 1}));
+  const auto error_of = [](const std::string& yaml) {
+    return user_error_of([&] { value_of(config_from_yaml(yaml)); });
+  };
+  EXPECT_EQ(error_of("[3, 1, 1]"),
+            "test.yaml:1:1: expected a single value or [height, width], got a list of 3");
+  EXPECT_EQ(error_of("[3, 1.5]"), "test.yaml:1:5: [1]: expected a whole number, got 1.5");
+  EXPECT_EQ(error_of("[[3, 1], 1]"), "test.yaml:1:2: [0]: expected a whole number, got a list of 2");
+  EXPECT_EQ(error_of("[$ratio, 1]"), "test.yaml:1:1: in `[$ratio, 1]`: expected whole numbers, got 0.5");
+  refuses("$padding == [3, 1.5]", "expected whole numbers [height, width], got `1.5`");
+  refuses("$padding == [3]", "expected `,`, got `]`");
+  refuses("$padding == [3, 1]", "`$padding` is never [3, 1], known here: same, 0");
+  refuses("2 * [3, 1]", "cannot calculate with [3, 1]");
 }
 
 TEST(Expression, CalculatesWithTheUsualPrecedence) {

@@ -58,8 +58,8 @@ TEST(LayerKind, ListsTheAttributesThatItAcceptsWithTheirBounds) {
   for (const LayerAttribute& each : attributes_of(*find_layer_kind("conv2d"))) attributes[each.name] = each;
   ASSERT_EQ(attributes.size(), 7U);
   EXPECT_TRUE(attributes["kernel"].required);
-  EXPECT_EQ(attributes["kernel"].expected, "a whole number of at least 1");
-  EXPECT_EQ(attributes["padding"].expected, "`same` or a whole number of at least 0");
+  EXPECT_EQ(attributes["kernel"].expected, "a whole number of at least 1, or [height, width]");
+  EXPECT_EQ(attributes["padding"].expected, "`same` or a whole number of at least 0, or [height, width]");
   EXPECT_FALSE(attributes["padding"].required);
   EXPECT_EQ(attributes["bias"].expected, "true or false");
   EXPECT_TRUE(attributes["kernel"].fallback.is_null());

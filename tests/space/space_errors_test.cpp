@@ -42,7 +42,10 @@ TEST(SpaceErrors, NameMistakesInParameters) {
   refuses_parameter("{choice: [null, \"\"]}", 26, ".choice[1]", "\"\"" + alike);
   refuses_parameter("{choice: [null, \"null\"]}", 26, ".choice[1]", "\"null\"" + alike);
   refuses_parameter("{choice: [null, ~]}", 26, ".choice[1]", "the value null is given twice");
-  refuses_parameter("{choice: [1, [2]]}", 23, ".choice[1]", "expected a single value, got a list of 1");
+  refuses_parameter("{choice: [1, [2]]}", 23, ".choice[1]",
+                    "expected a single value or [height, width], got a list of 1");
+  refuses_parameter("{choice: [1, [3, 1.5]]}", 27, ".choice[1][1]", "expected a whole number, got 1.5");
+  refuses_parameter("{choice: [[3, 1], \"[3, 1]\"]}", 28, ".choice[1]", "\"[3, 1]\"" + alike);
   refuses_parameter("{choise: [1]}", 11, "", "unknown key `choise`, did you mean `choice`?");
   refuses_parameter("{choice: [1], range: [1, 2]}", 10, "", "expected either `choice` or `range`");
   refuses_parameter("{weights: [1]}", 10, "", "expected either `choice` or `range`");
@@ -112,7 +115,7 @@ TEST(SpaceErrors, NameMistakesInLayers) {
   refuses_item("relu: {slope: 1}", 12, ".relu", "relu has no attribute `slope`, none is known here");
   refuses_item("conv2d: 3", 13, ".conv2d", "expected a map of attributes, got 3");
   refuses_item("conv2d: {channels: [1], kernel: 1}", 24, ".conv2d.channels",
-               "expected a single value, got a list of 1");
+               "expected a single value or [height, width], got a list of 1");
   EXPECT_EQ(error_of("network:\n  - conv2d:\n    channels: 3"),
             "a.yaml:2:5: space.network[0]: expected one layer, as in `relu` or `conv2d: {channels: 16, "
             "kernel: 3}`, got a map");

@@ -19,8 +19,11 @@ TEST(Value, ReadsScalarsAsTheNarrowestType) {
   EXPECT_EQ(read_value(config_from_yaml("true")), Value(true));
   EXPECT_EQ(read_value(config_from_yaml("same")), Value(std::string("same")));
   EXPECT_EQ(read_value(config_from_yaml("\"3\"")), Value(std::string("3")));
+  EXPECT_EQ(read_value(config_from_yaml("[10, 4]")), Value(Sides{10, 4}));
+  EXPECT_EQ(user_error_of([] { read_value(config_from_yaml("[10, \"4\"]")); }),
+            "test.yaml:1:6: [1]: expected a whole number, got \"4\"");
   EXPECT_EQ(user_error_of([] { read_value(config_from_yaml("[1]")); }),
-            "test.yaml:1:1: expected a single value, got a list of 1");
+            "test.yaml:1:1: expected a single value or [height, width], got a list of 1");
   EXPECT_EQ(read_value(config_from_yaml("9223372036854775807")), Value(std::int64_t{9223372036854775807}));
   EXPECT_EQ(
       user_error_of([] { read_value(config_from_yaml("9223372036854775808")); }),
@@ -35,6 +38,8 @@ TEST(Value, TextReadsBackAsTheSameValue) {
   }
   EXPECT_EQ(to_text(Value(1.0)), "1.0");
   EXPECT_EQ(to_text(Value(1e-5)), "1e-05");
+  EXPECT_EQ(to_text(Value(Sides{10, 4})), "[10, 4]");
+  EXPECT_EQ(read_value(config_from_yaml("[10, 4]")), Value(Sides{10, 4}));
 }
 
 TEST(Value, TextIsNoNumber) {
@@ -62,6 +67,12 @@ TEST(Choice, IsTheValueWithTheTextOrElseOneThatIsMeant) {
   EXPECT_EQ(choice(mixed, "A,B"), 99U) << "words are as they are";
   for (const char* null : {"null", "None", "", " "}) EXPECT_EQ(choice(mixed, null), 5U) << null;
   EXPECT_EQ(choice(mixed, "nan"), 6U);
+  const Parameter kernels{"k", {std::int64_t{3}, Sides{3, 1}, Sides{3, 3}}, {}};
+  EXPECT_EQ(choice(kernels, "3", 3), 0U);
+  EXPECT_EQ(choice(kernels, "[3, 1]"), 1U);
+  EXPECT_EQ(choice(kernels, " [3,3 ] "), 2U);
+  for (const char* other : {"[1, 3]", "[3]", "[3, 1, 1]", "[3, 1.0]", "3, 1"})
+    EXPECT_EQ(choice(kernels, other), 99U);
 }
 
 TEST(Choice, IsTheOnlyFractionThatIsTheNumberIn32Bits) {

@@ -123,7 +123,10 @@ TEST(Mutations, OfAPreparationAreRefusedInOneLineOrRead) {
       R"({"column":"d","date":"month","order":"dmy"}],"targets":[{"column":"price","mean":3,"deviation":2}],)"
       R"("left_out":["who"]})";
   EXPECT_EQ(read_preparation(json).features.back().name(), "d (month)");
-  const std::string of_sounds = R"({"sound":{"rate":16000,"length":16000,"features":"samples"}})";
+  const std::string of_sounds =
+      R"({"sound":{"rate":16000,"length":16000,"features":"log-mel","window":480,"hop":320,"bands":40,)"
+      R"("low":20.0,"high":8000.0,"fft":512},"features":[{"column":"log-mel"}]})";
+  EXPECT_EQ(read_preparation(of_sounds).log_mel.value().frames(), 49);
   RandomStream random(10);
   int refused = 0;
   for (int i = 0; i < kMutations; ++i) {

@@ -35,6 +35,22 @@ class MapReader final : public space::AttributeReader {
                                               std::string_view /*word*/, std::string_view meaning) override {
     return has(name) ? std::optional(integer(name, minimum, meaning)) : std::nullopt;
   }
+  space::Sides sides(std::string_view name, std::int64_t minimum, std::string_view meaning) override {
+    if (has(name)) {
+      const auto* sides = std::get_if<space::Sides>(&values_.at(std::string(name)));
+      if (sides != nullptr) return *sides;
+    }
+    const std::int64_t side = integer(name, minimum, meaning);
+    return {side, side};
+  }
+  space::Sides sides_or(std::string_view name, std::int64_t minimum, const space::Sides& fallback,
+                        std::string_view meaning) override {
+    return has(name) ? sides(name, minimum, meaning) : fallback;
+  }
+  std::optional<space::Sides> sides_or_word(std::string_view name, std::int64_t minimum,
+                                            std::string_view /*word*/, std::string_view meaning) override {
+    return has(name) ? std::optional(sides(name, minimum, meaning)) : std::nullopt;
+  }
   double number_or(std::string_view name, const Range& range, double fallback,
                    std::string_view /*meaning*/) override {
     const double value = has(name) ? std::get<double>(values_.at(std::string(name))) : fallback;

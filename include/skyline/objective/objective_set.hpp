@@ -76,9 +76,11 @@ const std::vector<trial::Metric>& cost_metrics();
 std::vector<std::string> cost_metric_names();
 /// Returns whether it is the name of a cost in int8, which networks have only if something asks for it.
 bool is_int8_cost(std::string_view metric);
-/// Returns the first place in the objectives and constraints of a configuration that names a cost in int8.
-/// What has a wrong form names none; ObjectiveSet::parse refuses it.
-std::optional<ConfigNode> int8_cost_in(const ConfigNode& root);
+/// Says whether a metric is of a kind, e.g. is_int8_cost.
+using MetricKind = bool (*)(std::string_view metric);
+/// Returns the first place in the objectives and constraints of a configuration that names a metric of a
+/// kind. What has a wrong form names none; ObjectiveSet::parse refuses it.
+std::optional<ConfigNode> first_aim(const ConfigNode& root, MetricKind is_of_kind);
 /// Returns a computed metric of an architecture: one that an expression gives or a program has counted, or a
 /// cost of its network. Returns nullopt for a metric that is not computed, or not counted yet.
 std::optional<double> find_computed(const space::Architecture& architecture, std::string_view metric);

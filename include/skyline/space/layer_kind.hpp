@@ -28,6 +28,13 @@ class AttributeReader {
   /// Reads an integer ("padding: 1"). Returns nullopt for the word ("padding: same"), or if neither is given.
   virtual std::optional<std::int64_t> integer_or_word(std::string_view name, std::int64_t minimum,
                                                       std::string_view word, std::string_view meaning) = 0;
+  /// Read two integers of at least `minimum` ("kernel: [10, 4]"), or one that stands for both, as those of
+  /// one integer do.
+  virtual Sides sides(std::string_view name, std::int64_t minimum, std::string_view meaning) = 0;
+  virtual Sides sides_or(std::string_view name, std::int64_t minimum, const Sides& fallback,
+                         std::string_view meaning) = 0;
+  virtual std::optional<Sides> sides_or_word(std::string_view name, std::int64_t minimum,
+                                             std::string_view word, std::string_view meaning) = 0;
   /// Reads a number within `range`; `fallback` if it is not given. @throws UserError if out of range
   virtual double number_or(std::string_view name, const Range& range, double fallback,
                            std::string_view meaning) = 0;

@@ -133,9 +133,13 @@ struct Network {
 };
 
 /// Return an attribute of a resolved layer.
-/// @throws InternalError if there is none of that name and type (attribute_integer_or returns `fallback`)
+/// @throws InternalError if there is none of that name and type. Those with a fallback return that if there
+/// is
+///         none of that name.
 std::int64_t attribute_integer(const Layer& layer, std::string_view name);
 std::int64_t attribute_integer_or(const Layer& layer, std::string_view name, std::int64_t fallback);
+/// @return  the number twice if the attribute is one
+Sides attribute_sides_or(const Layer& layer, std::string_view name, const Sides& fallback);
 double attribute_number(const Layer& layer, std::string_view name);
 bool attribute_flag(const Layer& layer, std::string_view name);
 

@@ -110,7 +110,7 @@ class Experiment:
             code = code or trial.find("codeDir")
             left = [f"trial.{name}" for name in (*_ROLES, *_LEFT_OF_TRIAL) if trial.find(name) is not None]
             if left:
-                self.made.note(f"{', '.join(left)}: not taken (several processes for a trial, and limits: docs/commands.md)")
+                self.made.note(f"{', '.join(left)}: not taken (several processes for a trial, and limits: docs/trainers.md)")
         if written is None:
             written = Node({"place": "", "path": "trialCommand", "text": "python3 trial.py", "quoted": True})
         return TrialCommand(written, self._folder / (code.text("a folder") if code else "."))
@@ -131,7 +131,7 @@ class Experiment:
             section["device"] = "cpu"
         elif number is not None and number > 1:
             self.made.note(f"{number} GPUs for a trial: a trial has that of its rank; with `command.processes: {number}` it has so many "
-                           "ranks (docs/commands.md)")
+                           "ranks (docs/trainers.md)")
         return {**section, "env": env} if env else section
 
     def _number_of_trials(self, tree: Node) -> int:

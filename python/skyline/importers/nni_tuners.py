@@ -79,7 +79,7 @@ class Tuner:
         if mode is not None:
             self.maximizes = mode.value == "maximize"
         for name in given:
-            self.notes.append(f"{tuner.path}.classArgs.{name}: not taken, {self._section['algorithm']} has options of its own (docs/search.md)")
+            self.notes.append(f"{tuner.path}.classArgs.{name}: not taken, {self._section['algorithm']} has options of its own (docs/algorithms.md)")
         return mode is not None
 
     def _choose(self, named: Node, given: dict[str, Node]) -> None:

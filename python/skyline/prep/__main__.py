@@ -1,10 +1,11 @@
 """`python3 -m skyline.prep prepare KIND SOURCE... --out FILE`, `apply KIND SOURCE... --run FILE`, `kinds`, `import SYSTEM FILE`, and
-`infer onnx MODEL`: started by the program.
+`infer onnx MODEL`, `infer npy OUTPUTS`: started by the program.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import os
 import pathlib
@@ -15,7 +16,7 @@ from .command_line import CommandLine, asks_for_help, cut_words, kind_lines
 from .errors import PrepError
 from .kinds import kind_of_run, source_kind
 from .report import Report
-from .requirements import missing_for_onnx, missing_packages, missing_python
+from .requirements import missing_for_outputs, missing_packages, missing_python
 
 USER_ERROR = 2
 
@@ -48,7 +49,7 @@ def _run(told: argparse.Namespace, report: Report) -> int:
         kind = _kind_of_run(options) or source_kind([pathlib.Path(word) for word in sources],
                                                     {word.partition("=")[0].lstrip("-") for word in options})
     needs_none = told.action in ("kinds", "import") or asks_for_help(told.words)
-    missing = missing_python() or ([] if needs_none else missing_for_onnx() if told.action == "infer" else missing_packages(kind))
+    missing = missing_python() or ([] if needs_none else missing_for_outputs(kind) if told.action == "infer" else missing_packages(kind))
     if missing:
         report.missing(missing)
         return USER_ERROR
@@ -76,9 +77,8 @@ def _lines(told: argparse.Namespace, kind: str, report: Report) -> list[str]:
 
         return imported_lines(kind, told.words)
     if told.action == "infer":
-        from .onnx_model import run  # needs packages that the other actions do without
-
-        run(told.words, report)
+        # These need packages that the other actions do without.
+        importlib.import_module(".npy_outputs" if kind == "npy" else ".onnx_model", __package__).run(told.words, report)
         return []
     return CommandLine(told, kind, report).run()
 

@@ -28,6 +28,7 @@ def kind_lines() -> list[str]:
     width = max(map(len, names))
     return ["Usage: skyline prep KIND SOURCE... -o FILE [OPTIONS]", "", "Kinds; each has its own --help:",
             *(f"  {name.ljust(width)}  {_meaning(name)}" for name in names), "",
+            "What a larger network says of a data set, for training.teacher: skyline prep teacher --help", "",
             "Example: skyline prep images photos --size 32 -o photos.h5"]
 
 

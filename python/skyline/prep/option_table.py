@@ -1,4 +1,4 @@
-"""The options of this package's kinds: one table, by which they are parsed, refused, shown by --help and listed in docs/training.md.
+"""The options of this package's kinds: one table, by which they are parsed, refused, shown by --help and listed in docs/data.md.
 
 No package is imported here."""
 
@@ -96,14 +96,12 @@ def _sounds() -> list[Option]:
     milliseconds = number("a number of milliseconds above 0, at most 1000", lambda value: 0 < value <= 1000)
     hertz = number("a number of at least 0", lambda value: value >= 0)
     return [
-        Option("rate", (SOUNDS,), whole(LEAST_RATE, MOST_RATE), "Samples of a second, Hz: sounds of another rate are resampled (default: "
-               "their own, if they all have one)."),
+        Option("rate", (SOUNDS,), whole(LEAST_RATE, MOST_RATE), "Samples of a second, Hz, to which sounds are resampled (default: their own)."),
         Option("length", (SOUNDS,), Value(f"a number of seconds above 0, at most {MOST_SECONDS}, or auto", _length_in, "SECONDS"),
-               "Makes all sounds so long: zeros follow shorter ones, and of longer ones the beginning stays. `auto`: their own length, if "
-               "they all have one; else the one that leaves 95 of 100 whole, in tenths of a second, of at most 10 s."),
+               "Makes all sounds so long: zeros follow shorter ones, and of longer ones the beginning stays. `auto`: their own length, or "
+               "one that leaves 95 of 100 whole, of at most 10 s."),
         Option("features", (SOUNDS,), choice("log-mel", "samples"),
-               "`log-mel`: logarithms of the energy in bands of frequencies, an image of bands (height) and frames (width); `samples`: the "
-               "sound as it is, a sequence.", "log-mel"),
+               "`log-mel`: the energy in bands of frequencies, an image; `samples`: the sound as it is, a sequence.", "log-mel"),
         Option("window", (SOUNDS,), milliseconds, "Length of a frame, ms.", 30.0),
         Option("hop", (SOUNDS,), milliseconds, "From the start of one frame to that of the next, ms.", 20.0),
         Option("bands", (SOUNDS,), whole(1, 256), "Bands of frequencies.", 40),
@@ -118,16 +116,17 @@ def _recordings(columns: Value) -> list[Option]:
                "Rows of a window: 128, or with `--time` 2.56s. Needed."),
         Option("step", (RECORDINGS,), Value(f"a number of rows up to {MOST_ROWS}, or of seconds, as 1.28s", _rows_in, "STEP"),
                "Rows from the start of a window to that of the next (default: half the length)."),
-        Option("time", (RECORDINGS,), text("a column"), "The column with the time, numbers or dates. Rows must be in its order, and windows do not "
-               "cross gaps (default: the one called time or timestamp, if there is one)."),
+        Option("time", (RECORDINGS,), text("a column"),
+               "The column with the time, numbers or dates, in its order (default: the one called time or timestamp)."),
         Option("time-unit", (RECORDINGS,), choice("s", "ms", "us", "ns"), "Unit of its numbers.", "s"),
         Option("label", (RECORDINGS,), text("a column"), "The column that has the class (default: the one called label, class, target or "
                "activity)."),
-        Option("label-of", (RECORDINGS,), choice("majority", "last"), "Class of a window: that of most of its rows, or of the last one.",
-               "majority"),
+        Option("target", (RECORDINGS,), columns, "Columns of numbers to predict, in place of a class.", ""),
+        Option("label-of", (RECORDINGS,), choice("majority", "last", "mean"), "Class of a window: that of most of its rows (default), or of "
+               "the last one. Numbers of a window: their mean over its rows (default), or those of the last one."),
         Option("drop", (RECORDINGS,), columns, "Columns to leave out.", ""),
-        Option("group", (RECORDINGS,), text("`file`, or a column"), "What one recording is: windows of one are in one part, and do not cross "
-               "its end. A `file`, or a column of persons, days or recordings.", "file"),
+        Option("group", (RECORDINGS,), text("`file`, or a column"), "What one recording is: a `file`, or a column of persons, days or "
+               "recordings.", "file"),
     ]
 
 
@@ -146,21 +145,19 @@ def _table() -> list[Option]:
     share = number("a number of at least 0 and below 1", lambda value: 0 <= value < 1)
     return [
         Option("size", (IMAGES,), Value(f"a number of pixels up to {MOST_SIDE}, HEIGHTxWIDTH, or auto", _size_in, "SIZE"),
-               "Makes all images of this size: 32, or 24x32 (height first). `auto`: their own size, if they all have one of at most 96 "
-               "pixels; else a square, by the median of their shorter sides."),
+               "Makes all images of this size: 32, or 24x32 (height first). `auto`: their own size, or a square by the median of their "
+               "shorter sides, of at most 96 pixels."),
         Option("fit", (IMAGES,), choice("resize", "crop"),
                "`resize` changes height and width each on its own; `crop` covers the size and cuts the rest.", "resize"),
         *_sounds(),
         Option("labels", media, text("`folders`, `names`, a pattern, or a table"),
                "Where the classes are: in the `folders`, in the beginnings of the `names` (cat.17.jpg, cat_17.jpg), in a part of the names "
-               "(`*_{class}_*`), or in a table of files and classes, e.g. labels.csv. By default the folders; where there are none, a "
-               "labels.csv, metadata.csv or metadata.jsonl, else the names."),
+               "(`*_{class}_*`), or in a table, e.g. labels.csv. By default the first of folders, a table and names that is there."),
         Option("label", media, text("a column"), "The column of this table that has the classes.", ""),
         Option("skip", media, whole(0), "Most files that are left out because they cannot be read.", 100),
         Option("group", media, text("`none`, `folder`, `name`, a pattern or a column"),
-               "Keeps files of one person in one part, also in the share that a search holds out: `folder`: they lie in folders of one "
-               "name below their classes; `name`: their names begin alike, up to the first `_` or `-`. A pattern finds the group in "
-               "another part of the names (`*_{group}_*`), and a column of the table of labels has it for each file.", "none"),
+               "Keeps files of one person in one part: those in a `folder` of one name below their classes, or those whose `name` "
+               "begins alike, up to the first `_` or `-`. A pattern (`*_{group}_*`) or a column of the table of labels may tell it, too.", "none"),
         Option("x-train", numbers, name, "Array of the training samples (default: x_train), or the training table.", ""),
         Option("x-val", numbers, name, "Array of the validation samples (default: x_val, if there is one), or their table.", ""),
         Option("x-test", numbers, name, "Array of the test samples (default: x_test, if there is one), or their table.", ""),
@@ -176,11 +173,11 @@ def _table() -> list[Option]:
         Option("categories", (TABLES,), columns, "Columns whose numbers are categories.", ""),
         Option("most-categories", (TABLES,), whole(1, _MOST_CATEGORIES),
                "Most categories of a column that get a feature each; one more stands for all others.", 32),
-        Option("dates", (TABLES,), columns, "Columns with dates: days since 1970, year, month, weekday and hour become features. NAME:dmy or "
-               "NAME:mdy says whether the day or the month comes first.", ""),
+        Option("dates", (TABLES,), columns, "Columns with dates, which become features. NAME:dmy or NAME:mdy says whether the day or the "
+               "month comes first.", ""),
         Option("numbers", (TABLES,), choice("point", "comma"),
                "Decimal sign of numbers with thousands, units or signs of their own, which are then read: `point` (1,234.5) or `comma` "
-               "(1.234,5). Without it such numbers are refused."),
+               "(1.234,5)."),
         Option("missing-words", (TABLES,), Value("words with commas between them", _words_in),
                "Words that stand for missing values, beside NA, ? and the like.", ()),
         Option("missing-values", (TABLES,), Value("numbers with commas between them", _numbers_in),
@@ -189,20 +186,20 @@ def _table() -> list[Option]:
                "What stands for missing numbers; one more feature says where they were missing.", "median"),
         Option("layout", (ARRAYS,), choice("nchw", "nhwc", "nhw", "nl", "ncl", "nlc", "nf"),
                "What the dimensions are: n samples, c channels, h height, w width, l length, f features (default: nchw, nf, or what the "
-               "run has; asked for where the array may well be another)."),
+               "run has)."),
         Option("shape", numbers, text("CHANNELSxHEIGHTxWIDTH or CHANNELSxLENGTH"),
                "Shape of a sample whose numbers lie in this order, e.g. 1x28x28, whatever the array's dimensions.", ""),
         Option("targets", numbers, choice("classes", "labels", "numbers", "log", "log1p"),
                "What the targets are (default: whole numbers [N] and words are classes, whole numbers [N, K] labels, floats numbers). "
                "`log` are positive numbers whose logarithms are learned, `log1p` those of 1 + number, which may be 0."),
         Option("value-scale", numbers, number("a number above 0", lambda value: value > 0),
-               "Largest value of pixels: of arrays of uint8, or of a table whose numbers are pixels, as this option or a --shape of images "
-               "says (default: 255)."),
+               "Largest value of pixels, of arrays of uint8 or of a table whose numbers are pixels (default: 255)."),
         *_recordings(columns),
         Option("test", every, share, "Share of every class that becomes the test set (default: 0.2, or 0 with a test or validation set)."),
         Option("validation", every, share, "Share of every class that is stored as the validation set.", 0.0),
         Option("seed", every, whole(0), "Of the draw of these shares.", 1),
-        Option("equal-samples", (IMAGES, SOUNDS, TABLES, ARRAYS), choice("together", "apart"), "Whether samples with equal values are drawn into one part (default: "
+        Option("equal-samples", (IMAGES, SOUNDS, TABLES, ARRAYS), choice("together", "apart"),
+               "Whether samples with equal values are drawn into one part (default: "
                "`together` where less than a fifth of the different samples is there more than once)."),
         Option("split", numbers, choice("drawn", "last"),
                "How these shares are taken: `drawn` from every class, or the `last` samples, for series in time.", "drawn"),

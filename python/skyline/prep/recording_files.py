@@ -32,6 +32,7 @@ class Recording:
     labels: np.ndarray = field(default_factory=lambda: np.empty(0, int))  # class of each row, a place in `names`; -1 where there is none
     names: list[str] = field(default_factory=list)
     groups: list[str] = field(default_factory=list)  # group of each stretch
+    numbers: np.ndarray | None = None  # float64 [rows, targets], NaN where there is none; None where classes are learned
 
 
 def open_recording(path: pathlib.Path) -> Table:
@@ -42,7 +43,7 @@ def open_recording(path: pathlib.Path) -> Table:
 
 
 def read_recording(table: Table, part: int, known: WindowPreparation, needed: Collection[str], of_run: bool = False) -> Recording:
-    """Reads the columns that are known; beside the channels those that are `needed` must be there, of class, group and time. Raises PrepError
+    """Reads the columns that are known; beside the channels those that are `needed` must be there, of class or targets, group and time. Raises PrepError
     for other columns, and for cells that are no numbers; it advises options unless a run has decided what the columns are for."""
     _check_names(table, known, {*known.columns, *needed} - {""}, of_run)
     need = len(table) * len(known.columns) * _VALUE_BYTES
@@ -61,7 +62,9 @@ def read_recording(table: Table, part: int, known: WindowPreparation, needed: Co
         made.groups = [str(words.iloc[begin]) for begin in made.ends[:-1]]
     else:
         made.groups = [str(table.path)] * (len(made.ends) - 1)
-    if known.label in needed:
+    if known.targets and known.targets[0].column in needed:
+        made.numbers = np.stack([_numbers(table, table.names.index(each.column), of_run) for each in known.targets], 1)
+    elif known.label in needed:
         _read_labels(table, known, made)
     return made
 

@@ -17,6 +17,7 @@ from .split import Draw, Groups, chosen_shares, draw
 from .table_columns import columns_in, one_column
 from .table_dialect import is_nameless
 from .table_files import Table
+from .targets import Target, TargetColumns, Targets, refuse_constant, scale_numbers
 from .window_preparation import WindowPreparation
 from .window_samples import append_windows, left_out, rows_of
 from .windows import Windows, cut
@@ -50,20 +51,19 @@ class _Import:
         windows = [cut(each, made.length, made.step, made.label_of) for each in recordings]
         if not any(len(each.begins) for each in windows):
             raise PrepError(f"{self._place}: no window of {made.length} rows: {'; '.join(left_out(windows, made.columns))}")
-        names = sorted_names({name for each in windows for name in (each.recording.names[label] for label in np.unique(each.labels))})
-        if len(names) < 2:
-            raise PrepError(f"{self._place}: {in_quotes(made.label)}: expected at least 2 classes of windows, got "
-                            + (f"{in_quotes(names[0])} alone" if names else "0"))
-        labels = [self._numbered(each, names) for each in windows]
-        drawn, parts = self._draw(windows, labels)
+        names = made.target_names if made.targets else self._class_names(windows, made.label)
+        targets = [each.labels if made.targets else self._numbered(each, names) for each in windows]
+        drawn, parts = self._draw(windows, [np.zeros(len(own), int) if made.targets else own for own in targets], not made.targets)
         self._tell(windows, made)
         text = drawn.text()
         self._writer.notes += drawn.notes()
-        self._writer.describe(Facts(made.shape, names, "classes", f"windows of {counted(len(recordings), 'recording')}"
+        if made.targets:
+            made, targets = self._scaled(made, targets, parts)
+        self._writer.describe(Facts(made.shape, names, "numbers" if made.targets else "classes", f"windows of {counted(len(recordings), 'recording')}"
                                     + (f"; {text}" if text else ""), is_pixels=False, value_scale=1.0, preparation=made.to_json()),
                               [sum(int((own == part).sum()) for own in parts) for part in range(len(PARTS))])
         for part in range(len(PARTS)):
-            for each, own, of_each in zip(windows, parts, labels):
+            for each, own, of_each in zip(windows, parts, targets):
                 chosen = np.flatnonzero(own == part)
                 append_windows(self._job, part, each, chosen, of_each[chosen])
         self._writer.keep_together(drawn)
@@ -77,7 +77,7 @@ class _Import:
                 if part != TRAIN:
                     raise PrepError(f"{self._place}: no recording to train on")
                 made = self._columns(table)
-            recording = read_recording(table, part, made, {made.label, made.group, made.time})
+            recording = read_recording(table, part, made, {*made.target_names, made.group, made.time})
             recordings.append(recording)
             if len(recordings) == 1:
                 made = self._sized(made, recording)
@@ -94,20 +94,33 @@ class _Import:
         options, names = self._options, table.names
         left_out = [names[place] for place in columns_in(table, options.drop, "drop")]
         left_out += [name for name in names if is_nameless(name) and name not in left_out]
-        label = self._named(table, "label", options.label, _LABEL_NAMES)
-        if not label:
-            raise PrepError(f"{table.names_location()}: which column has the classes? Name it by --label: {quoted_list(names)}")
+        targets = [names[place] for place in columns_in(table, options.target, "target")]
+        label_of = self._label_of(targets)
+        label = "" if targets else self._named(table, "label", options.label, _LABEL_NAMES)
+        if not label and not targets:
+            raise PrepError(f"{table.names_location()}: which column has the classes? Name it by --label, or numbers by --target: "
+                            f"{quoted_list(names)}")
         time = self._named(table, "time", options.time, _TIME_NAMES)
         group = "" if options.group == "file" else self._named(table, "group", options.group, set())
-        taken = [label, group, time, *left_out]
+        taken = [*(targets or [label]), group, time, *left_out]
         twice = next((name for name in names if name and taken.count(name) > 1 and name != group), None)
         if twice:
-            raise PrepError(f"{table.names_location()}: {in_quotes(twice)} is named by several of --label, --time and --drop")
+            raise PrepError(f"{table.names_location()}: {in_quotes(twice)} is named by several of {'--target' if targets else '--label'}, --time and --drop")
         columns = tuple(name for name in names if name not in taken)
         if not columns:
-            raise PrepError(f"{table.names_location()}: no column with values beside the class, the time and the group")
+            raise PrepError(f"{table.names_location()}: no column with values beside {'the targets' if targets else 'the class'}, the time and the group")
         self._writer.note(f"channels: {quoted_list(columns)} (--drop leaves columns out)")
-        return WindowPreparation(columns, 1, 1, label, options.label_of, group, time, options.time_unit, 0.0, tuple(left_out))
+        return WindowPreparation(columns, 1, 1, label, label_of, group, time, options.time_unit, 0.0, tuple(left_out),
+                                 tuple(map(Target, targets)))
+
+    def _label_of(self, targets: Sequence[str]) -> str:
+        """Returns which rows of a window decide its class, or its numbers."""
+        chosen, usual, other = self._options.label_of, *(("mean", "majority") if targets else ("majority", "mean"))
+        if targets and self._options.label:
+            raise PrepError("--label and --target exclude each other: the targets are a class or numbers")
+        if chosen == other:
+            raise PrepError(f"--label-of={other} is for {'classes' if targets else 'numbers (--target)'}: expected {usual} or last")
+        return chosen or usual
 
     def _named(self, table: Table, option: str, chosen: str, usual: set[str]) -> str:
         """Returns the name of the column that an option names, or of the one with a usual name."""
@@ -131,12 +144,31 @@ class _Import:
             raise PrepError(f"--length: windows of {length * len(made.columns)} values, expected at most {_MOST_SAMPLE_VALUES}")
         return replace(made, length=length, step=step)
 
+    def _class_names(self, windows: Sequence[Windows], label: str) -> list[str]:
+        names = sorted_names({name for each in windows for name in (each.recording.names[label] for label in np.unique(each.labels))})
+        if len(names) < 2:
+            raise PrepError(f"{self._place}: {in_quotes(label)}: expected at least 2 classes of windows, got "
+                            + (f"{in_quotes(names[0])} alone" if names else "0"))
+        return names
+
+    def _scaled(self, made: WindowPreparation, numbers: Sequence[np.ndarray],
+                parts: Sequence[np.ndarray]) -> tuple[WindowPreparation, list[np.ndarray]]:
+        """Scales the numbers by the training windows. Returns the preparation with the scales, and the numbers as they are stored."""
+        columns = TargetColumns(self._place, made.target_names, np.concatenate(numbers), "numbers")
+        targets, trained = Targets("numbers", columns.names, [columns.values]), np.concatenate(parts) == TRAIN
+        if not trained.any():
+            raise PrepError(f"{self._place}: the training set is empty")
+        scales = scale_numbers([columns], [in_quotes(name) for name in columns.names], targets, trained, None)
+        refuse_constant(columns, targets, trained)
+        self._writer.notes += [note.removesuffix(" (--targets)") for note in targets.notes]
+        return replace(made, targets=tuple(scales)), np.split(targets.values[0], np.cumsum([len(own) for own in numbers])[:-1])
+
     def _numbered(self, windows: Windows, names: Sequence[str]) -> np.ndarray:
         places = {name: place for place, name in enumerate(names)}
         numbers = np.array([places.get(name, -1) for name in windows.recording.names], int)
         return numbers[windows.labels] if len(windows.labels) else np.empty(0, int)
 
-    def _draw(self, windows: Sequence[Windows], labels: Sequence[np.ndarray]) -> tuple[Draw, list[np.ndarray]]:
+    def _draw(self, windows: Sequence[Windows], labels: Sequence[np.ndarray], has_classes: bool) -> tuple[Draw, list[np.ndarray]]:
         """Draws the parts of whole recordings. Returns the part of each window, too."""
         of_parts = {part: [place for place, each in enumerate(windows) if each.recording.part == part] for part in (TRAIN, VALIDATION, TEST)}
         shares = chosen_shares(self._options, {part: f"{self._place}: it has a folder for" for part, own in of_parts.items()
@@ -151,7 +183,7 @@ class _Import:
             raise PrepError(f"{self._place}: one recording alone cannot be divided into parts: name the column of persons, days or recordings "
                             "by --group, or cut it into files, of which a search needs 3, and 2 with --test=0")
         of_training = [labels[place] for place in of_parts[TRAIN]]
-        drawn = draw(np.concatenate([np.empty(0, int), *of_training]), True, shares, groups, lambda: np.empty(0, int), self._place)
+        drawn = draw(np.concatenate([np.empty(0, int), *of_training]), has_classes, shares, groups, lambda: np.empty(0, int), self._place)
         bounds = np.cumsum([len(own) for own in of_training])[:-1]
         of_drawn = dict(zip(of_parts[TRAIN], np.split(drawn.parts, bounds)))
         return drawn, [of_drawn[place] if place in of_drawn else np.full(len(each.begins), each.recording.part)

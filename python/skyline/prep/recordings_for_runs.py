@@ -9,15 +9,16 @@ import numpy as np
 
 from .dataset import PARTS, Facts
 from .errors import PrepError, counted
-from .kinds import Job, Rows
+from .kinds import Job, Rows, RunData
 from .recording_files import read_recording, refuse_other_rate
 from .recording_sources import RecordingFiles
+from .targets import stored_targets
 from .window_preparation import WindowPreparation
 from .window_samples import append_windows, left_out, rows_of
 from .windows import Windows, cut
 from .wording import in_quotes, printable, quoted_list
 
-_OF_THE_RUN = ("length", "time", "time-unit", "label", "label-of", "group", "drop")
+_OF_THE_RUN = ("length", "time", "time-unit", "label", "target", "label-of", "group", "drop")
 
 
 def apply_recordings(job: Job) -> Rows:
@@ -43,23 +44,31 @@ class _Application:
         assert run is not None
         cuts, all_labels = [], []
         for table, part in RecordingFiles(job).opened(job):
-            recording = read_recording(table, part, known, {known.label} if job.has_targets else (), of_run=True)
+            recording = read_recording(table, part, known, known.target_names if job.has_targets else (), of_run=True)
             refuse_other_rate(recording, known.step_s, "those of the run")
             windows = cut(recording, known.length, known.step, known.label_of if job.has_targets else "")
             unknown = sorted({*recording.names} - {*run.class_names}) if job.has_targets else []
             if unknown:
                 raise PrepError(f"{table.path}: {in_quotes(known.label)}: a class that the run does not know: {quoted_list(unknown)}")
-            numbers = np.array([run.class_names.index(name) for name in recording.names], int)
             cuts.append(windows)
-            all_labels.append(numbers[windows.labels] if len(numbers) else windows.labels)
+            all_labels.append(self._targets(windows, run))
             _add_rows(rows, windows, len(recording.values))
         job.writer.notes += [f"check: {line}" for line in left_out(cuts, known.columns)]
         counts = [sum(len(each.begins) for each in cuts if each.recording.part == part) for part in range(len(PARTS))]
-        job.writer.describe(Facts(known.shape, run.class_names, "classes", str(job.sources[0]), is_pixels=False, value_scale=1.0,
+        job.writer.describe(Facts(known.shape, run.class_names, run.targets, str(job.sources[0]), is_pixels=False, value_scale=1.0,
                                   preparation=run.preparation), counts)
         for windows, labels in zip(cuts, all_labels):
             append_windows(job, windows.recording.part, windows, np.arange(len(windows.begins)), labels)
         return rows
+
+    def _targets(self, windows: Windows, run: RunData) -> np.ndarray:
+        """Returns the targets of the windows as they are stored; zeros where none are wanted."""
+        if self._known.targets and windows.recording.numbers is not None:
+            return stored_targets(windows.labels, self._known.targets)
+        if self._known.targets:
+            return np.zeros((len(windows.begins), len(run.class_names)))
+        places = np.array([run.class_names.index(name) for name in windows.recording.names], int)
+        return places[windows.labels] if len(places) else windows.labels
 
 
 def _add_rows(rows: Rows, windows: Windows, total: int) -> None:

@@ -1,4 +1,4 @@
-"""What kinds of sources, and ONNX models, need of this Python: looked for before it is imported, so that what lacks is one line."""
+"""What kinds of sources, and outputs of networks, need of this Python: looked for before it is imported, so that what lacks is one line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _OLDEST = {"numpy": "1.24", "h5py": "3.7", "pandas": "1.5", "pillow": "9.4", "on
 _MODULES = {"pillow": "PIL"}  # packages whose modules have other names
 _OF_KINDS = {"images": ["pillow"], "arrays": ["pandas"], "recordings": ["pandas"]}  # besides those of all kinds
 _OF_ALL = ["numpy", "h5py"]
-_OF_ONNX = ["numpy", "onnxruntime"]
+_OF_OUTPUTS = {"onnx": ["numpy", "onnxruntime"], "npy": ["numpy"]}
 
 
 def missing_python() -> list[str]:
@@ -24,9 +24,9 @@ def missing_packages(kind: str) -> list[str]:
     return _missing([*_OF_ALL, *_OF_KINDS.get(kind, [])])
 
 
-def missing_for_onnx() -> list[str]:
-    """Returns what this Python lacks to compute a network in an ONNX file."""
-    return _missing(_OF_ONNX)
+def missing_for_outputs(kind: str) -> list[str]:
+    """Returns what this Python lacks to compute, or read, the outputs of a network in a file of this kind."""
+    return _missing(_OF_OUTPUTS[kind])
 
 
 def _missing(needed: list[str]) -> list[str]:

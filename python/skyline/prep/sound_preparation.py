@@ -44,10 +44,13 @@ class SoundPreparation:
 
         Zeros follow a sound that is too short, and of one that is too long the beginning is taken.
         """
-        whole = np.zeros(self.length, np.float32)
-        taken = samples[:self.length]
-        whole[:len(taken)] = taken
+        whole = self.whole(samples)
         return (self.mel(whole) if self.mel else whole).reshape(self.shape)
+
+    def whole(self, samples: np.ndarray) -> np.ndarray:
+        """Returns so many samples as all sounds have, float32 [length]: what an exported `.sound.onnx` takes."""
+        taken = samples[:self.length].astype(np.float32)
+        return np.pad(taken, (0, self.length - len(taken)))
 
     def read(self, path: str) -> np.ndarray:
         """Returns the sample of a file. Raises PrepError."""
@@ -80,7 +83,7 @@ class SoundPreparation:
         node: dict[str, Any] = {"rate": self.rate, "length": self.length, "features": _LOG_MEL if self.mel else "samples"}
         if self.mel:
             node |= {key: value for key, value in asdict(self.mel).items() if key != "rate"} | {"fft": self.mel.fft}
-        return json.dumps({"sound": node}, separators=(",", ":"))
+        return json.dumps({"sound": node, "features": [{"column": node["features"]}]}, separators=(",", ":"))
 
     @staticmethod
     def from_json(text: str) -> SoundPreparation:

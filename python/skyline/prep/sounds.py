@@ -77,7 +77,7 @@ class _Import(MediaImport):
         self._tell_changes(survey, made)
         source = self._source("Skyline", drawn)
         self._writer.describe(Facts(made.shape, self._folder.class_names, "classes", source, is_pixels=False, value_scale=1.0,
-                                    preparation=made.to_json(), is_sound=True), self._counts())
+                                    preparation=self._job.run.preparation if self._job.run else made.to_json(), is_sound=True), self._counts())
         appended = [self._append(part, self._samples(part, made)) for part in range(len(PARTS))]
         self._set_groups(groups, appended[TRAIN])
         self._check_classes()  # again: some of the files may have been damaged

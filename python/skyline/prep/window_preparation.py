@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from .errors import PrepError
 from .option_table import MOST_ROWS
+from .targets import Target
 from .wording import printable
 
 
@@ -16,12 +19,18 @@ class WindowPreparation:
     length: int  # rows
     step: int
     label: str = ""  # column with the classes
-    label_of: str = "majority"  # or "last"
+    label_of: str = "majority"  # or "last"; of numbers "mean" or "last"
     group: str = ""  # column whose changes end a recording; empty: only a file's end does
     time: str = ""
     time_unit: str = "s"
     step_s: float = 0.0  # usual time from a row to the next; 0 without a column of the time
     left_out: tuple[str, ...] = ()
+    targets: tuple[Target, ...] = ()  # columns of numbers in place of a class
+
+    @property
+    def target_names(self) -> list[str]:
+        """Returns the columns with the class, or with the numbers, to learn."""
+        return [each.column for each in self.targets] or [self.label]
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -29,17 +38,21 @@ class WindowPreparation:
 
     @property
     def known_names(self) -> set[str]:
-        return {*self.columns, self.label, self.group, self.time, *self.left_out}
+        return {*self.columns, *self.target_names, self.group, self.time, *self.left_out}
 
     def to_json(self) -> str:
-        return json.dumps({"windows": asdict(self)}, ensure_ascii=False, separators=(",", ":"))
+        root: dict[str, Any] = {"windows": asdict(self), "features": [{"column": name} for name in self.columns]}
+        targets = root["windows"].pop("targets")
+        root |= {"targets": [{key: value for key, value in each.items() if key != "transform"} for each in targets]} if targets else {}
+        return json.dumps(root, ensure_ascii=False, separators=(",", ":"))
 
     @staticmethod
     def from_json(text: str) -> WindowPreparation:
         """Reads what `to_json` has written, or somebody else. Raises PrepError."""
         try:
-            node = json.loads(text)["windows"]
-            made = WindowPreparation(**node | {key: tuple(node[key]) for key in ("columns", "left_out")})
+            root = json.loads(text)
+            node = root["windows"] | {key: tuple(root["windows"][key]) for key in ("columns", "left_out")}
+            made = WindowPreparation(**node, targets=tuple(Target(**each) for each in root.get("targets", [])))
             if made._is_valid():
                 return made
         except (ValueError, KeyError, TypeError, RecursionError):
@@ -47,11 +60,12 @@ class WindowPreparation:
         raise PrepError(f"expected a preparation of recordings as `skyline prep` writes it, got {printable(text[:60])}")
 
     def _is_valid(self) -> bool:
-        texts = [*self.columns, self.label, self.group, self.time, *self.left_out]
+        texts = [*self.columns, *self.target_names, self.label, self.group, self.time, *self.left_out]
         counts = [self.length, self.step]
         return (len(self.columns) > 0 and all(isinstance(text, str) for text in texts)
                 and all(type(count) is int and 1 <= count <= MOST_ROWS for count in counts) and self.step_s >= 0
-                and self.label_of in ("majority", "last") and self.time_unit in SECONDS_OF_UNITS)
+                and self.label_of in ("last", "mean" if self.targets else "majority") and self.time_unit in SECONDS_OF_UNITS
+                and all(math.isfinite(each.mean) and 0 < each.deviation < math.inf and not each.transform for each in self.targets))
 
 
 SECONDS_OF_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}

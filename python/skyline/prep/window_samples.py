@@ -48,5 +48,5 @@ def left_out(windows: Sequence[Windows], columns: Sequence[str]) -> list[str]:
     if gaps:
         lines.append(f"{counted(gaps, 'gap')} in the time, which windows do not cross")
     if unlabelled:
-        lines.append(f"{counted(unlabelled, 'window')} without a class left out")
+        lines.append(f"{counted(unlabelled, 'window')} without a {'class' if windows[0].recording.numbers is None else 'number'} left out")
     return lines

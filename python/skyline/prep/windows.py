@@ -1,4 +1,4 @@
-"""The windows of recordings, and their classes."""
+"""The windows of recordings, and their classes or numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Windows:
     recording: Recording
     length: int
     begins: np.ndarray  # first row of each
-    labels: np.ndarray  # class of each, a place in the recording's names; empty without classes
+    labels: np.ndarray  # class of each, a place in the recording's names, or its numbers [windows, targets]; zeros without either
     stretches: np.ndarray  # stretch of each
     num_missing: int = 0  # windows that are left out for a missing value
     num_unlabelled: int = 0
@@ -29,7 +29,8 @@ class Windows:
 
 
 def cut(recording: Recording, length: int, step: int, label_of: str = "") -> Windows:
-    """Cuts a recording into windows of so many rows, one each `step` rows of a stretch. With `label_of` those without a class are left out."""
+    """Cuts a recording into windows of so many rows, one each `step` rows of a stretch. With `label_of` those without a class, or without
+    their numbers, are left out."""
     ends = recording.ends
     own = [np.arange(begin, end - length + 1, step) for begin, end in zip(ends, ends[1:])]
     begins = np.concatenate([np.empty(0, int), *own])
@@ -39,11 +40,20 @@ def cut(recording: Recording, length: int, step: int, label_of: str = "") -> Win
     made = Windows(recording, length, begins, np.zeros(len(begins), int), stretches, int(missing.sum()), skipped=begins[missing])
     kept = ~missing
     if label_of:
-        made.labels = _classes(recording, begins, length, label_of)
-        made.num_unlabelled = int((kept & (made.labels < 0)).sum())
-        kept &= made.labels >= 0
+        made.labels = _classes(recording, begins, length, label_of) if recording.numbers is None else \
+            _numbers(recording.numbers, begins, length, label_of)
+        has_labels = made.labels >= 0 if recording.numbers is None else np.isfinite(made.labels).all(1)
+        made.num_unlabelled = int((kept & ~has_labels).sum())
+        kept &= has_labels
     made.begins, made.labels, made.stretches = begins[kept], made.labels[kept], stretches[kept]
     return made
+
+
+def _numbers(numbers: np.ndarray, begins: np.ndarray, length: int, label_of: str) -> np.ndarray:
+    """Returns the numbers of each window, [windows, targets]: those of the last row, or the means of all rows."""
+    if label_of == "last":
+        return numbers[begins + length - 1]
+    return np.array([numbers[begin:begin + length].mean(0) for begin in begins]).reshape(-1, numbers.shape[1])
 
 
 def _classes(recording: Recording, begins: np.ndarray, length: int, label_of: str) -> np.ndarray:

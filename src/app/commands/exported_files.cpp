@@ -24,9 +24,37 @@ std::string name_in_sources(const std::string& number) {
   return "trial_" + number;
 }
 
+/// Returns the model that takes the sounds whose spectrograms this one takes; nullopt if it takes no
+/// spectrograms.
+/// @throws UserError if the preparation makes others
+std::optional<ExportedModel> model_of_sounds(const ExportedModel& model, const std::string& preparation) {
+  if (preparation.empty()) return std::nullopt;
+  const std::optional<store::LogMel> log_mel = store::read_preparation(preparation).log_mel;
+  if (!log_mel) return std::nullopt;
+  if (space::Shape{1, log_mel->bands, log_mel->frames()} != model.network.input) {
+    throw UserError("data.preparation makes spectrograms of " + std::to_string(log_mel->bands) + " x " +
+                    std::to_string(log_mel->frames()) + ", and the network takes " +
+                    to_text(model.network.input));
+  }
+  ExportedModel changed = model;
+  changed.log_mel = log_mel;
+  for (auto& [key, value] : changed.metadata) {
+    if (key != "input") continue;
+    value = std::to_string(log_mel->length) + " samples of a sound at " + std::to_string(log_mel->rate) +
+            " Hz, from -1 to 1; the model makes the spectrogram";
+  }
+  return changed;
+}
+
 /// Returns the files of a model in a format. @throws UserError if the format cannot hold it
-std::vector<NamedBytes> files_of(const ExportedModel& model, const std::string& number, Format format) {
-  if (format == Format::kOnnx) return {{number + ".onnx", onnx_bytes(model)}};
+std::vector<NamedBytes> files_of(const ExportedModel& model, const std::string& number, Format format,
+                                 const std::string& preparation) {
+  if (format == Format::kOnnx) {
+    std::vector<NamedBytes> files{{number + ".onnx", onnx_bytes(model)}};
+    const std::optional<ExportedModel> of_sounds = model_of_sounds(model, preparation);
+    if (of_sounds) files.push_back({number + ".sound.onnx", onnx_bytes(*of_sounds)});
+    return files;
+  }
   if (format == Format::kSafetensors) return {{number + ".safetensors", safetensors_bytes(model)}};
   const std::string name = name_in_sources(number);
   return {{name + ".safetensors", safetensors_bytes(model)},
@@ -86,7 +114,7 @@ ExportedFiles export_model(const ModelSource& source, const SelectedModel& selec
     std::vector<NamedBytes> files;
     or_refused([&] {
       files = is_int8(format) ? int8_files_of(int8_model, *int8, number, source.data.class_names, format)
-                              : files_of(model, number, format);
+                              : files_of(model, number, format, source.data.preparation);
     });
     for (const NamedBytes& file : files) {
       exported.paths.push_back(choice.folder / file.name);

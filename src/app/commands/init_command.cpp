@@ -13,6 +13,7 @@
 #include "app/config/run_config.hpp"
 #include "core/config/byte_size.hpp"
 #include "core/config/config_text.hpp"
+#include "core/system/standard_output.hpp"
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
 #include "report/text/text_table.hpp"
@@ -148,7 +149,7 @@ void print_doubts(const InitArguments& arguments, double search_s, double waited
 int print_presets() {
   report::TextTable table;
   table.add_column("preset", report::TextTable::Align::kLeft);
-  table.add_column("for", report::TextTable::Align::kLeft);
+  table.add_column("for", report::TextTable::Align::kText);
   for (const Preset& preset : presets())
     table.add_row({std::string(preset.name), std::string(preset.meaning)});
   report::TextTable devices;
@@ -160,6 +161,7 @@ int print_presets() {
     devices.add_row({std::string(board.name), board_size_text(board.ram_bytes),
                      board_size_text(board.flash_bytes), std::string(board.meaning)});
   }
+  table.fit(output_columns());
   std::cout << table.text() << "\n" << devices.text();
   return kExitDone;
 }

@@ -1,6 +1,7 @@
 // The commands that only read: validate, schema, journal.
 #include "skyline/core/error.hpp"
 #include "skyline/core/random.hpp"
+#include "skyline/space/window.hpp"
 
 #include "app/commands/command_options.hpp"
 #include "app/commands/commands.hpp"
@@ -182,15 +183,17 @@ void print_exports(const RunConfig& config) {
 /// Returns "conv1d_0 has a window of 15 over 1x1" for the first layer whose window is larger than its input.
 std::optional<std::string> large_window(const space::Network& network) {
   for (const space::Layer& layer : network.layers) {
-    const space::Value* const kernel = layer.attributes.find("kernel");
-    const auto* const size = kernel == nullptr ? nullptr : std::get_if<std::int64_t>(kernel);
-    if (size == nullptr) continue;
-    const std::int64_t window = (*size - 1) * space::attribute_integer_or(layer, "dilation", 1) + 1;
+    if (layer.attributes.find("kernel") == nullptr) continue;
     const space::Shape& input = layer.input();
     const bool is_pool_of_sequence = input.height == 1 && layer.kind.ends_with("_pool");
     const bool slides_down = layer.kind.find("1d") == std::string::npos && !is_pool_of_sequence;
-    if (window <= (slides_down ? std::min(input.height, input.width) : input.width)) continue;
-    return layer.name + " has a window of " + std::to_string(window) + " over " +
+    const space::Window window = space::Window::of(layer, !slides_down);
+    space::Sides spans{};
+    for (const std::size_t axis : {0U, 1U})
+      spans[axis] = (window.kernel[axis] - 1) * window.dilation[axis] + 1;
+    if (spans[0] <= input.height && spans[1] <= input.width) continue;
+    return layer.name + " has a window of " +
+           (slides_down ? space::to_text(space::as_value(spans)) : std::to_string(spans[1])) + " over " +
            std::to_string(input.height) + "x" + std::to_string(input.width);
   }
   return std::nullopt;

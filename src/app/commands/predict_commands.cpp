@@ -1,140 +1,35 @@
 // The commands that use a trained network: predict, evaluate.
-#include "skyline/core/config_node.hpp"
 #include "skyline/core/error.hpp"
-#include "skyline/objective/objective_set.hpp"
-#include "skyline/store/dataset.hpp"
 
 #include "app/commands/command_options.hpp"
 #include "app/commands/commands.hpp"
 #include "app/commands/output_file.hpp"
-#include "app/config/evaluator_section.hpp"
-#include "app/config/exported_network.hpp"
 #include "app/job/stop_request.hpp"
 #include "app/models/calibration.hpp"
+#include "app/models/evaluation.hpp"
 #include "app/models/model_data.hpp"
 #include "app/models/onnx_model.hpp"
 #include "app/models/prediction_table.hpp"
 #include "app/models/selected_model.hpp"
-#include "comm/environment.hpp"
 #include "core/config/config_text.hpp"
 #include "core/log.hpp"
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
-#include "report/text/text_table.hpp"
 #include "store/publish/publish.hpp"
 #include "train/evaluator/inference.hpp"
-#include "train/loading/load_training.hpp"
 #include "train/scoring/scored_outputs.hpp"
 
-#include <algorithm>
-#include <array>
-#include <cmath>
 #include <cstddef>
-#include <cstdint>
-#include <cstdio>
 #include <functional>
 #include <iostream>
 #include <memory>
-#include <numeric>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace skyline::app {
 namespace {
-
-using store::TargetKind;
-using Entries = std::vector<ConfigNode::Entry>;
-
-/// Prints how many samples of each class a network is right about, the classes with the most errors first.
-void print_classes(const store::Dataset& dataset, std::span<const float> outputs) {
-  constexpr std::size_t kMostClasses = 30;
-  const std::vector<std::string>& names = dataset.class_names();
-  const store::SampleView& samples = dataset.test();
-  if (samples.target_kind() != TargetKind::kClasses || names.size() > kMostClasses) return;
-  std::vector<std::vector<std::size_t>> counts(names.size(), std::vector<std::size_t>(names.size()));
-  for (std::size_t i = 0; i < samples.count; ++i) {
-    const auto said = outputs.subspan(i * names.size(), names.size());
-    ++counts[static_cast<std::size_t>(samples.classes()[i])]
-            [static_cast<std::size_t>(std::ranges::max_element(said) - said.begin())];
-  }
-  struct Row {
-    std::size_t index = 0;  // index of the class
-    std::size_t all = 0;
-    std::size_t wrong = 0;
-    std::size_t other = 0;  // the class that is said most often in its place
-  };
-  std::vector<Row> rows;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    std::vector<std::size_t> others = counts[i];
-    others[i] = 0;
-    const std::size_t wrong = std::accumulate(others.begin(), others.end(), std::size_t{0});
-    if (wrong + counts[i][i] == 0) continue;
-    rows.push_back({i, wrong + counts[i][i], wrong,
-                    static_cast<std::size_t>(std::ranges::max_element(others) - others.begin())});
-  }
-  std::ranges::stable_sort(rows, std::ranges::greater(), &Row::wrong);
-  report::TextTable table;
-  table.add_column("class", report::TextTable::Align::kLeft);
-  table.add_column("samples");
-  table.add_column("right");
-  table.add_column("recall");
-  table.add_column("most often taken for", report::TextTable::Align::kLeft);
-  for (const Row& row : rows) {
-    const std::size_t right = row.all - row.wrong;
-    std::array<char, 16> recall{};
-    std::snprintf(recall.data(), recall.size(), "%.4f",
-                  static_cast<double>(right) / static_cast<double>(row.all));
-    table.add_row(
-        {names[row.index], std::to_string(row.all), std::to_string(right), recall.data(),
-         row.wrong == 0 ? "" : names[row.other] + " (" + std::to_string(counts[row.index][row.other]) + ")"});
-  }
-  std::cout << table.text();
-}
-
-/// Returns why samples define no metric, or an output is no number.
-std::string reason_of_undefined(const store::Dataset& dataset, std::span<const float> outputs) {
-  if (std::ranges::any_of(outputs, [](float output) { return !std::isfinite(output); }))
-    return "an output of the network is not a finite number";
-  const store::SampleView& samples = dataset.test();
-  const std::size_t each = samples.target_kind() == TargetKind::kClasses ? 1 : dataset.class_names().size();
-  const bool differ = std::visit(
-      [&](const auto& targets) {
-        return !std::equal(targets.begin() + std::ptrdiff_t(each), targets.end(), targets.begin());
-      },
-      samples.targets);
-  if (differ) return "these samples do not define it";
-  if (samples.target_kind() != TargetKind::kClasses) return "all samples have the same targets";
-  return "all samples are of class " +
-         in_quotes(dataset.class_names()[static_cast<std::size_t>(samples.classes()[0])]);
-}
-
-/// Prints the metrics of a network on samples, and of up to 30 classes how many samples of each are right.
-/// Returns the entries `samples`, `metrics` and, if one of them is undefined, `undefined` with the reasons.
-/// @param samples  data set whose test set the results are of
-std::vector<ConfigNode::Entry> print_evaluation(const store::Dataset& samples,
-                                                const train::InferenceResult& result) {
-  std::vector<ConfigNode::Entry> metrics;
-  std::vector<ConfigNode::Entry> reasons;
-  for (const auto& [name, value] : result.metrics) {
-    const bool is_defined = std::isfinite(value);
-    const std::string reason = is_defined ? "" : reason_of_undefined(samples, result.outputs);
-    std::cout << name << " "
-              << (is_defined ? objective::number_text(value) : "undefined: " + printable(reason)) << "\n";
-    metrics.push_back({name, is_defined ? ConfigNode::make_number(value) : ConfigNode(), {}});
-    if (!is_defined) reasons.push_back({name, ConfigNode::make_scalar(reason, {}, true), {}});
-  }
-  print_classes(samples, result.outputs);
-  std::vector<ConfigNode::Entry> entries;
-  const auto count = static_cast<std::int64_t>(samples.test().count);
-  entries.push_back({"samples", ConfigNode::make_integer(count), {}});
-  entries.push_back({"metrics", ConfigNode::make_map(std::move(metrics), {}), {}});
-  if (!reasons.empty()) entries.push_back({"undefined", ConfigNode::make_map(std::move(reasons), {}), {}});
-  return entries;
-}
 
 struct PredictArguments {
   ModelChoice choice;
@@ -156,13 +51,6 @@ struct UsedData {
   std::optional<CalibrationSet> calibration = {};  // samples for int8; nullopt without it
 };
 
-/// Brings outputs to the units of the targets.
-void unscale(std::vector<float>& outputs, const std::vector<store::TargetColumn>& targets) {
-  for (std::size_t i = 0; !targets.empty() && i < outputs.size(); ++i) {
-    outputs[i] = static_cast<float>(targets[i % targets.size()].number(static_cast<double>(outputs[i])));
-  }
-}
-
 UsedData open_data(const PredictArguments& arguments, bool has_targets) {
   log::start({.file = "", .prefix = "", .terminal_level = log::Level::kWarning});
   UsedData data{.source = ModelSource::open(arguments.choice.run), .rows = {}, .samples = {}};
@@ -180,20 +68,13 @@ UsedData open_data(const PredictArguments& arguments, bool has_targets) {
 /// Uses each model that the command line names. Returns the exit code, after a line for each that is missing.
 int use_models(const PredictArguments& arguments, const UsedData& data,
                const std::function<void(const SelectedModel&, const train::InferenceResult&)>& use) {
-  const auto job = comm::make_local_environment();
   const auto missing = select_models(data.source, arguments.choice, [&](const SelectedModel& model) {
     train::InferenceResult result;
     if (data.samples->test().count > 0) {  // else each row has its reason
       std::optional<space::Int8Network> int8;
       if (data.calibration) int8 = int8_form(data.source, model, *data.calibration);
-      result = train::load_training().infer(*job, {.section = evaluator_of(data.source.run.config).section,
-                                                   .normalization = data.source.data.normalization,
-                                                   .architecture = model.trained->trial.proposal.architecture,
-                                                   .tensors = model.weights.tensors,
-                                                   .dataset = data.samples,
-                                                   .int8 = int8 ? &*int8 : nullptr});
+      result = outputs_of(data.source, model, data.samples, int8 ? &*int8 : nullptr);
     }
-    unscale(result.outputs, scaled_targets(data.source.data));
     use(model, result);
   });
   for (const std::string& line : missing) print_error(line);
@@ -234,6 +115,8 @@ int run_predict(const PredictArguments& arguments) {
   }
   return code;
 }
+
+using Entries = std::vector<ConfigNode::Entry>;
 
 void add_text(Entries& entries, const std::string& name, const std::string& value) {
   entries.push_back({name, ConfigNode::make_scalar(value, {}, true), {}});

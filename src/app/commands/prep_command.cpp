@@ -4,6 +4,7 @@
 
 #include "app/commands/commands.hpp"
 #include "app/commands/output_file.hpp"
+#include "app/commands/teacher_command.hpp"
 #include "core/system/process.hpp"
 #include "store/publish/publish.hpp"
 
@@ -93,7 +94,10 @@ void prepare(const PrepArguments& arguments) {
 RunCommand prep_command(CLI::App& command) {
   command.set_help_flag();
   command.prefix_command();
-  return [&command] { return PrepWords(command.remaining()).run(); };
+  CLI::App& teacher = *command.add_subcommand("teacher", "write what a larger network says of a data set");
+  return [&command, &teacher, teach = teacher_command(teacher)] {
+    return teacher.parsed() ? teach() : PrepWords(command.remaining()).run();
+  };
 }
 
 }  // namespace skyline::app

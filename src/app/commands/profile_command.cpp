@@ -8,6 +8,7 @@
 #include "comm/environment.hpp"
 #include "core/config/config_text.hpp"
 #include "core/log.hpp"
+#include "core/system/standard_output.hpp"
 #include "core/text/wording.hpp"
 #include "report/text/text_table.hpp"
 #include "train/evaluator/step_profile.hpp"
@@ -81,9 +82,9 @@ std::string bytes_text(std::int64_t bytes) {
 
 std::string table_of(const space::Network& network, const StepProfile& step) {
   report::TextTable table;
-  table.add_column("layer", report::TextTable::Align::kLeft);
-  table.add_column("output");
-  table.add_column("parameters");
+  table.add_column("layer", report::TextTable::Align::kText);
+  table.add_column("output", report::TextTable::Align::kRight, "", 1);
+  table.add_column("parameters", report::TextTable::Align::kRight, "", 1);
   table.add_column("forward", report::TextTable::Align::kRight, "ms");
   table.add_column("backward", report::TextTable::Align::kRight, "ms");
   table.add_column("share");
@@ -111,6 +112,7 @@ std::string table_of(const space::Network& network, const StepProfile& step) {
   add_other("batch", step.batch_s, "", step.batch_s);
   add_other("loss", step.loss_s, "", step.loss_s);
   add_other("update", step.update_s, "", step.update_s);
+  table.fit(output_columns());
   return table.text();
 }
 

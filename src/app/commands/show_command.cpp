@@ -13,6 +13,7 @@
 #include "app/models/named_architecture.hpp"
 #include "app/models/selected_model.hpp"
 #include "core/log.hpp"
+#include "core/system/standard_output.hpp"
 #include "core/text/wording.hpp"
 #include "report/files/trial_results.hpp"
 #include "report/files/trials_json.hpp"
@@ -29,6 +30,8 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include <unistd.h>
 
 namespace skyline::app {
 namespace {
@@ -87,7 +90,9 @@ std::string input_names(const space::Network& network, const space::Layer& layer
 std::string table_of(const space::Network& network) {
   using Align = report::TextTable::Align;
   report::TextTable table;
-  for (const char* title : {"layer", "reads", "attributes"}) table.add_column(title, Align::kLeft);
+  table.add_column("layer", Align::kLeft);
+  table.add_column("reads", Align::kLeft, "", 1);
+  table.add_column("attributes", Align::kText);
   for (const char* title : {"output", "parameters", "MACs", "FLOPs"}) table.add_column(title);
   const auto costs = [](const space::Cost& cost) {
     return std::vector<std::string>{std::to_string(cost.parameters), report::si_text(double(cost.macs)),
@@ -102,6 +107,7 @@ std::string table_of(const space::Network& network) {
   }
   table.add_rule();
   add({"all", "", "", to_text(network.layers.back().output)}, network.cost);
+  if (::isatty(STDOUT_FILENO) == 1) table.fit(output_columns());  // a program reads whole lines
   return table.text();
 }
 

@@ -155,7 +155,8 @@ int run_status(const StatusArguments& arguments) {
                                     run::baselines_of(opened.config),
                                     report::source_trials(opened.config),
                                     report::read_latencies(paths),
-                                    report::replicates_in(report::read_answers(paths, opened.state))};
+                                    report::replicates_in(report::read_answers(paths, opened.state)),
+                                    !is_running(paths) && report::may_be_lucky(opened.config)};
   report::TableBounds bounds = output_bounds(paths);
   if (!arguments.all) {
     bounds.rows = kMostRows;

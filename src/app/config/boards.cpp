@@ -72,27 +72,22 @@ std::string board_size_text(std::int64_t bytes) {
 }
 
 const std::vector<Board>& boards() {
-  static const std::vector<Board> all{
-      {"apollo3", "Cortex-M4F: SparkFun Edge", 384 * kKi, 1 * kMi, "Ambiq, Apollo3 Blue datasheet"},
-      {"esp32-c3", "RISC-V: ESP32-C3-DevKitM-1", 400 * kKi, 4 * kMi, "Espressif, ESP32-C3 datasheet"},
-      {"esp32-s3", "Xtensa LX7: ESP32-S3-DevKitC-1-N8", 512 * kKi, 8 * kMi, "Espressif, ESP32-S3 datasheet"},
-      {"mk64f", "Cortex-M4F: FRDM-K64F", 256 * kKi, 1 * kMi, "NXP, K64 sub-family data sheet"},
-      {"nrf52832", "Cortex-M4F: nRF52 DK", 64 * kKi, 512 * kKi, "Nordic, nRF52832 product specification"},
-      {"nrf52840", "Cortex-M4F: Arduino Nano 33 BLE", 256 * kKi, 1 * kMi,
-       "Nordic, nRF52840 product specification"},
-      {"nrf5340", "Cortex-M33: nRF5340 DK", 512 * kKi, 1 * kMi, "Nordic, nRF5340 product specification"},
-      {"rp2040", "Cortex-M0+: Raspberry Pi Pico", 264 * kKi, 2 * kMi,
-       "Raspberry Pi, RP2040 and Pico datasheets"},
-      {"rp2350", "Cortex-M33: Raspberry Pi Pico 2", 520 * kKi, 4 * kMi,
-       "Raspberry Pi, RP2350 and Pico 2 datasheets"},
-      {"samd51", "Cortex-M4F: Adafruit Feather M4", 192 * kKi, 512 * kKi,
-       "Microchip, SAM D5x/E5x data sheet"},
-      {"stm32f411", "Cortex-M4F: Nucleo-F411RE", 128 * kKi, 512 * kKi, "ST, STM32F411xE datasheet"},
-      {"stm32f412", "Cortex-M4F: Nucleo-F412ZG", 256 * kKi, 1 * kMi, "ST, STM32F412xG datasheet"},
-      {"stm32f746", "Cortex-M7: Discovery F746G", 320 * kKi, 1 * kMi, "ST, STM32F746xG datasheet"},
-      {"stm32f767", "Cortex-M7: Nucleo-F767ZI", 512 * kKi, 2 * kMi, "ST, STM32F767xI datasheet"},
-      {"stm32h743", "Cortex-M7: Nucleo-H743ZI", 512 * kKi, 2 * kMi, "ST, STM32H743xI datasheet, AXI SRAM"},
-      {"stm32l476", "Cortex-M4F: Nucleo-L476RG", 96 * kKi, 1 * kMi, "ST, STM32L476xG datasheet, SRAM1"}};
+  static const std::vector<Board> all{{"apollo3", "Cortex-M4F: SparkFun Edge", 320 * kKi, 1 * kMi},
+                                      {"esp32-c3", "RISC-V: ESP32-C3-DevKitM-1", 320 * kKi, 4 * kMi},
+                                      {"esp32-s3", "Xtensa LX7: ESP32-S3-DevKitC-1-N8", 416 * kKi, 8 * kMi},
+                                      {"mk64f", "Cortex-M4F: FRDM-K64F", 192 * kKi, 1 * kMi},
+                                      {"nrf52832", "Cortex-M4F: nRF52 DK", 64 * kKi, 512 * kKi},
+                                      {"nrf52840", "Cortex-M4F: Arduino Nano 33 BLE", 256 * kKi, 1 * kMi},
+                                      {"nrf5340", "Cortex-M33: nRF5340 DK", 512 * kKi, 1 * kMi},
+                                      {"rp2040", "Cortex-M0+: Raspberry Pi Pico", 264 * kKi, 2 * kMi},
+                                      {"rp2350", "Cortex-M33: Raspberry Pi Pico 2", 520 * kKi, 4 * kMi},
+                                      {"samd51", "Cortex-M4F: Adafruit Feather M4", 192 * kKi, 512 * kKi},
+                                      {"stm32f411", "Cortex-M4F: Nucleo-F411RE", 128 * kKi, 512 * kKi},
+                                      {"stm32f412", "Cortex-M4F: Nucleo-F412ZG", 256 * kKi, 1 * kMi},
+                                      {"stm32f746", "Cortex-M7: Discovery F746G", 320 * kKi, 1 * kMi},
+                                      {"stm32f767", "Cortex-M7: Nucleo-F767ZI", 384 * kKi, 2 * kMi},
+                                      {"stm32h743", "Cortex-M7: Nucleo-H743ZI", 512 * kKi, 2 * kMi},
+                                      {"stm32l476", "Cortex-M4F: Nucleo-L476RG", 96 * kKi, 1 * kMi}};
   return all;
 }
 

@@ -13,10 +13,10 @@ struct Board {
   std::string_view meaning;  // family of its processor, and boards that have it
   std::int64_t ram_bytes;
   std::int64_t flash_bytes;
-  std::string_view source;
 };
 
-/// Returns the boards that `skyline init` knows, in alphabetical order.
+/// Returns the boards that `skyline init` knows, in alphabetical order. Their figures are those of Zephyr's
+/// device trees, in the files that docs/devices.md names.
 const std::vector<Board>& boards();
 
 /// Writes a size as --board reads it: in Mi or Ki where it is whole.

@@ -154,7 +154,7 @@ struct PageOfSection {
   std::string_view page;
 };
 constexpr std::array kPages{
-    PageOfSection{"data", "training.md"},      PageOfSection{"space", "spaces.md"},
+    PageOfSection{"data", "data.md"},          PageOfSection{"space", "spaces.md"},
     PageOfSection{"training", "training.md"},  PageOfSection{"objectives", "search.md"},
     PageOfSection{"constraints", "search.md"}, PageOfSection{"search", "search.md"}};
 
@@ -228,7 +228,7 @@ OptionTable<ConfigSections> all_sections() {
         "The data set, or the shape of one where nothing is trained; needed where the space has a network."},
        {"space", &Sections::space, space_section(),
         "The architectures: named parameters, and a network that uses them, which may be left out where the "
-        "evaluator needs none; spaces.md explains the attributes of the layers.",
+        "evaluator needs none; layers.md explains the attributes of the layers.",
         KeyRule::kRequired}},
       check_sections};
   for (const std::string& name : evaluate::evaluator_names()) table.add(evaluator_section(name));
@@ -240,7 +240,7 @@ OptionTable<ConfigSections> all_sections() {
       {"constraints", &Sections::constraints, as_it_stands(objective::constraints_format(metrics, true)),
        "Bounds that every architecture must keep: a list of `{METRIC: [low, high]}`, both included."},
       {"costs", &Sections::costs, if_given(section(CostsOptions::table())),
-       "A program of your own that counts metrics of an architecture before anything is trained (search.md)."},
+       "A program of your own that counts metrics of an architecture before anything is trained (metrics.md)."},
       {"search", &Sections::search, search_section(), "Which architectures are tried.", KeyRule::kRequired},
       {"final", &Sections::final_training, final_section(),
        "Full training of the front after the search, and its accuracy on the test set; `none` unless given.",

@@ -53,6 +53,7 @@ struct FinalOptions {
   std::uint32_t repeats = 1;  // number of trainings of each network
   bool refit = false;         // train the members of the final front on the validation samples, too
   std::size_t most_tied = 10;
+  std::optional<std::size_t> members;  // networks to train at least, the front's and its nearest rivals'
   std::optional<bool> int8;  // measure the front in int8, too; if not given, if a cost in int8 is an aim
   std::vector<model_export::Format> exports;  // formats in which the front is exported at the end
   static const OptionTable<FinalOptions>& table();

@@ -181,6 +181,7 @@ const OptionTable<CostsOptions>& CostsOptions::table() {
 
 const OptionTable<FinalOptions>& FinalOptions::table() {
   constexpr double kMostRepeats = 100;
+  constexpr double kMostMembers = 1000;
   static const OptionTable<FinalOptions> table =
       OptionTable<FinalOptions>{
           {"epochs", &FinalOptions::epochs, above(0).at_most(train::kMostEpochs), "Budget of each network.",
@@ -192,6 +193,10 @@ const OptionTable<FinalOptions>& FinalOptions::table() {
            "Whether the members of the final front are trained once more, on training and validation "
            "samples, for the epochs after which their full training kept its weights; these weights are then "
            "the model. Only for networks that `training` trains."},
+          {"members", &FinalOptions::members,
+           if_given(integer<std::size_t>(at_least(1).at_most(kMostMembers))),
+           "Networks to train at least: the front, and its nearest rivals where it has fewer; the front alone "
+           "unless given. The final front is chosen among all of them."},
           {"int8", &FinalOptions::int8, if_given(flag()),
            "Whether the networks are measured in int8, too, as int8_test_NAME; unless given, where an "
            "objective or a constraint is a number of the int8 network. Fixed when a run begins; only for "
@@ -205,6 +210,9 @@ const OptionTable<FinalOptions>& FinalOptions::table() {
               "repeats",
               "with three or more, the report tells whether two networks differ by more than their seeds "
               "do. Each costs a full training of every network.")
+          .advised("members",
+                   "for a single noisy objective, whose front is one trial, the luckiest: `members: 5, "
+                   "repeats: 3` compares means of its five best.")
           .advised("refit",
                    "useful where samples are few, as the validation set is a tenth of them by default. Its "
                    "weights have no validation metrics; test metrics stand beside those of the full "

@@ -91,11 +91,20 @@ void check_senses(const ConfigNode& root, const RunConfig& config) {
   }
 }
 
+/// Refuses `search.repeats` where it was a loss (docs/search.md): the model of `skyline` smooths noise.
+void check_repeats(const ConfigNode& root, const RunConfig& config) {
+  if (config.algorithm().name != "skyline" || search::repeats_of(config.sections.search) == 1) return;
+  root.at("search").at("repeats").fail(
+      "not with `algorithm: skyline`, whose model smooths noise: expected `final: {members: 5, repeats: 3}` "
+      "(`final.repeats`), which trains the best ones again");
+}
+
 }  // namespace
 
 void check_new_run(const ConfigNode& root, const RunConfig& config) {
   check_columns(root, config);
   check_senses(root, config);
+  check_repeats(root, config);
 }
 
 }  // namespace skyline::app

@@ -159,9 +159,9 @@ void ConfigParser::check_evaluator() const {
 void ConfigParser::read_space() {
   const ConfigNode* section = section_in(root_, "space");
   if (section == nullptr || (has_network_ && !data_.shape)) return;
-  config_.space =
-      space::SearchSpace::parse(*section, config_.shape, searched_.counted(),
-                                trial::expressions_of(config_.given), objective::int8_cost_in(root_));
+  config_.space = space::SearchSpace::parse(*section, config_.shape, searched_.counted(),
+                                            trial::expressions_of(config_.given),
+                                            objective::first_aim(root_, objective::is_int8_cost));
 }
 
 /// Refuses pruning where no objective is known before the end of a training.

@@ -1,5 +1,7 @@
 #include "app/config/section_rules.hpp"
 
+#include "skyline/objective/objective_set.hpp"
+
 #include "search/pruning_bars.hpp"
 #include "train/options/training_options.hpp"
 
@@ -7,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace skyline::app {
 namespace {
@@ -98,21 +101,8 @@ void set_window_of_algorithm(ConfigNode& root) {
   }
 }
 
-/// Returns whether an objective or a constraint is of the int8 network.
-bool aims_at_int8(const ConfigNode& root) {
-  const auto names_int8 = [](const std::string& name) { return name.starts_with(train::kInt8Prefix); };
-  for (const char* const section : {"objectives", "constraints"}) {
-    const ConfigNode* const list = section_in(root, section);
-    if (list == nullptr || !list->is_list()) continue;
-    for (const ConfigNode& item : list->items()) {
-      if (!item.is_map()) continue;
-      for (const ConfigNode::Entry& entry : item.entries()) {
-        if (names_int8(entry.key) || (entry.value.is_scalar() && names_int8(entry.value.as_text())))
-          return true;
-      }
-    }
-  }
-  return false;
+bool is_of_int8(std::string_view metric) {
+  return metric.starts_with(train::kInt8Prefix);
 }
 
 /// Has full trainings measured in int8 if `final.int8` says so, or an aim implies it, also where there are no
@@ -126,7 +116,8 @@ void set_int8_of_final(ConfigNode& root) {
   };
   if (parse_bool(stated_in(training).value_or("false")).value_or(true)) return;
   const std::optional<std::string> stated = stated_in(section_in(root, "final"));
-  const bool wanted = stated ? parse_bool(*stated).value_or(false) : aims_at_int8(root);
+  const bool wanted =
+      stated ? parse_bool(*stated).value_or(false) : objective::first_aim(root, is_of_int8).has_value();
   if (wanted) root.set("training.int8", ConfigNode::make_scalar("final", {}));
 }
 

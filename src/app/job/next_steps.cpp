@@ -2,6 +2,7 @@
 
 #include "core/config/config_text.hpp"
 #include "core/text/foreign_text.hpp"
+#include "model_export/model/exported_model.hpp"
 #include "report/files/trial_results.hpp"
 #include "report/text/text_table.hpp"
 
@@ -39,6 +40,18 @@ bool all_trained_whole(const search::ParetoArchive& front, const run::RunState& 
       front.keys(), [&](std::size_t key) { return state.search_trial(key)->trial.may_be_continued(); });
 }
 
+/// Returns the int8 format that a search exports its front in, the last one in the order of formats; nullptr
+/// for none.
+const model_export::NamedFormat* int8_format(const RunConfig& config) {
+  if (!config.sections.final_training) return nullptr;
+  const std::vector<model_export::Format>& exports = config.sections.final_training->exports;
+  const model_export::NamedFormat* last = nullptr;
+  for (const model_export::NamedFormat& named : model_export::kFormats) {
+    if (is_int8(named.format) && std::ranges::count(exports, named.format) > 0) last = &named;
+  }
+  return last;
+}
+
 /// The table, with the run's folder as a shell reads it.
 class StepTable {
  public:
@@ -66,7 +79,10 @@ void add_models(StepTable& steps, const RunConfig& config, const run::RunState& 
   if (!config.evaluator.needs.weights) return;
   if (config.sections.run.keep_weights != engine::KeepWeights::kNone) {
     steps.add("answers to your samples", "skyline predict " + steps.run() + best + " --data NEW -o said.csv");
-    steps.add("the front as ONNX files", "skyline export " + steps.run() + " --front");
+    const model_export::NamedFormat* const int8 = int8_format(config);
+    steps.add(int8 != nullptr ? "the front as int8 files" : "the front as ONNX files",
+              "skyline export " + steps.run() + " --front" +
+                  (int8 != nullptr ? std::string(" --format ") + int8->name : ""));
   }
   if (config.sections.final_training || !all_trained_whole(front, state)) return;
   const double budget = kLongerTraining * config.evaluator.needs.epochs;

@@ -203,9 +203,11 @@ struct SearchJob {
     if (!config.sections.final_training) return task;
     task.full_training = [&config](const run::RunState& state) {
       const FinalOptions& final = *config.sections.final_training;
-      const auto numbers = config.algorithm().trains_all
-                               ? numbers_of(state)
-                               : search::keys_with_few_ties(state.front(), final.most_tied);
+      const auto numbers =
+          config.algorithm().trains_all
+              ? numbers_of(state)
+              : engine::with_rivals(state, search::keys_with_few_ties(state.front(), final.most_tied),
+                                    final.members.value_or(0));
       return engine::front_training(state, numbers, *config.final_budget(), final.repeats);
     };
     if (config.sections.final_training->refit) {

@@ -19,12 +19,18 @@
 namespace skyline::app {
 namespace {
 
+/// Returns the length of the text of sides, `[10, 4]`, with which a text begins; 0 if it does not.
+std::size_t length_of_sides(std::string_view text) {
+  const std::size_t end = text.find(']');
+  return end != std::string_view::npos && space::parse_sides(text.substr(0, end + 1)) ? end + 1 : 0;
+}
+
 /// Returns a value as --genotype has it: in quotes where it would end early without them.
 std::string spelling(const space::Value& value) {
   const std::string text = space::to_text(value);
   const bool is_plain =
       text.find(',') == std::string::npos && !text.starts_with('"') && !text.starts_with('\'');
-  if (is_plain) return text;
+  if (is_plain || length_of_sides(text) == text.size()) return text;
   const char quote = text.find('"') == std::string::npos ? '"' : '\'';
   return quote + text + quote;
 }
@@ -35,12 +41,12 @@ struct GivenValue {
   std::optional<double> number = std::nullopt;
 };
 
-/// Cuts off the value with which a text begins: up to a comma, or in quotes, where a quote that is written
-/// twice is one of the value.
+/// Cuts off the value with which a text begins: sides, up to a comma, or in quotes, where a quote that is
+/// written twice is one of the value.
 GivenValue consume_value(std::string_view& rest) {
   GivenValue value;
   const bool is_quoted = rest.starts_with('"') || rest.starts_with('\'');
-  std::size_t end = is_quoted ? 0 : std::min(rest.find(','), rest.size());
+  std::size_t end = is_quoted ? 0 : std::min(rest.find(',', length_of_sides(rest)), rest.size());
   if (!is_quoted) value = {std::string(rest.substr(0, end)), parse_number(rest.substr(0, end))};
   for (bool is_open = is_quoted; is_open;) {
     const std::size_t begin = end + 1;

@@ -71,7 +71,7 @@ std::string text_of(const Json& value) {
 std::optional<std::string> word_of(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_number_float()) return space::to_text(space::Value(value.get<double>()));
-  if (value.is_number() || value.is_boolean()) return text_of(value);
+  if (value.is_number() || value.is_boolean() || value.is_array()) return text_of(value);
   if (value.is_null()) return space::to_text(space::Value(space::Null{}));
   return std::nullopt;
 }

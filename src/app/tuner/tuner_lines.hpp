@@ -15,7 +15,7 @@
 
 namespace skyline::app {
 
-// The lines of JSON between a search and what chooses its trials (docs/search.md#program), in both
+// The lines of JSON between a search and what chooses its trials (docs/algorithms.md#program), in both
 // directions: Skyline asks a program of the user, or another program asks Skyline (`skyline sampler`).
 // Skyline speaks first. Lines that are written end with a line feed. Readers ignore members that they do not
 // know, and throw UserError with the mistake alone.

@@ -1,10 +1,12 @@
 #include "engine/loop/front_training.hpp"
 
 #include "search/algorithms/proposal_list.hpp"
+#include "search/pareto/ranking.hpp"
 #include "trial/refit.hpp"
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -29,6 +31,31 @@ trial::Proposal full_training(const run::RunState& state, trial::TrialNumber num
 }
 
 }  // namespace
+
+std::vector<trial::TrialNumber> with_rivals(const run::RunState& state, std::vector<trial::TrialNumber> front,
+                                            std::size_t members) {
+  if (front.size() >= members) return front;
+  std::vector<trial::TrialNumber> others;
+  std::vector<std::vector<double>> values;
+  for (const run::SharedTrial& committed : state.trials()) {
+    const trial::Trial& trial = committed->trial;
+    if (trial.is_final() || trial.may_be_continued() || state.on_front(trial.number) ||
+        state.first_repeat(trial) != trial.number) {
+      continue;
+    }
+    auto minimized = state.objectives().minimized(*state.search_mean(trial.number));
+    if (!minimized) continue;
+    others.push_back(trial.number);
+    values.push_back(*std::move(minimized));
+  }
+  const std::vector<std::size_t> ranks = search::front_ranks(values);
+  std::vector<std::size_t> order(others.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return std::pair(ranks[i], values[i].front()); });
+  order.resize(std::min(order.size(), members - front.size()));
+  for (const std::size_t i : order) front.push_back(others[i]);
+  return front;
+}
 
 std::unique_ptr<search::Searcher> front_training(const run::RunState& state,
                                                  std::span<const trial::TrialNumber> numbers,

@@ -9,8 +9,16 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 namespace skyline::engine {
+
+/// Returns the members of the front, and after them its nearest rivals, until there are `members`: the search
+/// trials of the next fronts, the best by the first objective first.
+/// @param front    numbers of search trials on the front
+/// @param members  0 for the front alone
+std::vector<trial::TrialNumber> with_rivals(const run::RunState& state, std::vector<trial::TrialNumber> front,
+                                            std::size_t members);
 
 /// The full training after the search, through the same loop: a searcher that asks for each repeat of some
 /// search trials (usually the front) that has not been trained with this budget. All trials are trained once

@@ -79,7 +79,7 @@ const OptionTable<CommandMetric>& CommandMetric::table() {
         "deterministic."},
        {"run", &CommandMetric::run, argument_vector(),
         "A program and its arguments, with placeholders, that measures it after the training and reports it "
-        "(training.md)."},
+        "(metrics.md)."},
        {"timeout", &CommandMetric::timeout_s, or_keyword("none", duration(above(0))),
         "How long that program may take; then the trial has failed.", KeyRule::kMayChange},
        {"at_once", &CommandMetric::at_once,

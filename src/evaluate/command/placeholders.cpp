@@ -51,7 +51,7 @@ std::string reason_against(const std::string& name, const PlaceholderNames& name
   groups.processes = 1;
   if (holds(placeholder_names(groups, {}).of_group, name)) {
     return "has no value here: only trials with `processes` have it, and not with every `launch` "
-           "(docs/commands.md)";
+           "(docs/trainers.md)";
   }
   std::vector<std::string> known = names.of_trial;
   known.insert(known.end(), names.of_group.begin(), names.of_group.end());

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -79,8 +80,9 @@ void RuggedNetwork::add_operation(const space::Layer& layer) {
   ComputingLayer& operation = operations_.emplace_back();
   operation.stage = stage_of(network_, layer);
   operation.form = derive_seed(seed_, form_of(layer));
-  if (layer.attributes.find("kernel") != nullptr)
-    operation.kernel = static_cast<double>(space::attribute_integer_or(layer, "kernel", 1));
+  const auto [height, width] = space::attribute_sides_or(layer, "kernel", {1, 1});
+  operation.kernel =
+      height == width ? static_cast<double>(width) : std::sqrt(static_cast<double>(height * width));
   operation.channels = static_cast<double>(std::max<std::int64_t>(layer.output.channels, 1));
 
   const std::uint64_t stage = operation.stage;

@@ -2,15 +2,14 @@
 
 #include "core/config/config_text.hpp"
 #include "core/config/option_list.hpp"
-#include "core/system/process.hpp"
 #include "core/text/foreign_text.hpp"
 #include "core/text/hash.hpp"
 #include "core/text/wording.hpp"
+#include "store/data/named_file.hpp"
 #include "store/publish/publish.hpp"
 #include "trial/metric_keys.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <set>
 
 namespace skyline::evaluate {
@@ -65,13 +64,9 @@ OptionKind<TableOptions> table_file() {
   OptionKind<TableOptions> kind{text("a CSV file, which may be gzip")};
   kind.read = [plain = text("a CSV file")](const ConfigNode& node, TableOptions& options) {
     if (!plain.read(node, options.file)) return false;
-    options.file = expand_home(options.file);
-    const auto beside = std::filesystem::path(node.position().file).parent_path() / options.file;
-    if (store::exists(beside)) {
-      options.file = beside.lexically_normal().string();
-    } else if (!store::exists(options.file)) {
+    options.file = store::named_file(node, options.file);
+    if (!store::exists(options.file))
       node.fail("there is no " + options.file + ", nor is it beside the configuration");
-    }
     note_content(node, options, options.checksum);
     return true;
   };

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -34,6 +35,8 @@ struct ExportedModel {
   std::vector<float> output_offset = {};
   /// The transform of the targets, which the model undoes after that.
   store::TargetColumn::Transform output_transform = store::TargetColumn::Transform::kNone;
+  /// If set, an ONNX model takes a sound, [batch, length] samples from -1 to 1, and makes the stored values.
+  std::optional<store::LogMel> log_mel = {};
 };
 
 /// kOnnxInt8, kTflite and kC hold the network with whole numbers.
@@ -61,8 +64,9 @@ std::set<std::string> kinds_without_export(const space::Network& network, Format
 /// @param path  file of the weights, for the message
 void check_weights(const ExportedModel& model, const std::filesystem::path& path);
 
-/// Returns an ONNX model with one input [batch, channels, height, width] of stored values as float32 and one
-/// output [batch, classes]. @throws UserError if a kind has no export, or the file would be larger than 2 GB
+/// Returns an ONNX model with one input [batch, channels, height, width] of stored values as float32, or with
+/// sounds (ExportedModel::log_mel), and one output [batch, classes]. @throws UserError if a kind has no
+/// export, or the file would be larger than 2 GB
 std::string onnx_bytes(const ExportedModel& model);
 constexpr int kOnnxOpset = 17;
 

@@ -24,7 +24,6 @@ enum NodeField : std::uint32_t { kInput = 1, kOutput, kNodeName, kOpType, kAttri
 enum AttributeField : std::uint32_t { kAttributeName = 1, kFloat, kInteger, kIntegers = 8, kType = 20 };
 enum TensorField : std::uint32_t { kDims = 1, kDataType, kTensorName = 8, kRawData };
 // Enumeration values of the schema.
-enum DataType : std::int64_t { kFloat32 = 1, kInt8 = 3, kInt32 = 6, kInt64 = 7 };
 enum AttributeType : std::int64_t { kIsFloat = 1, kIsInteger = 2, kIsIntegers = 7 };
 
 ProtobufWriter attribute_message(const OnnxAttribute& attribute) {
@@ -45,17 +44,20 @@ ProtobufWriter attribute_message(const OnnxAttribute& attribute) {
   return message;
 }
 
-constexpr DataType type_of(float /*value*/) {
+constexpr OnnxType type_of(float /*value*/) {
   return kFloat32;
 }
-constexpr DataType type_of(std::int8_t /*value*/) {
+constexpr OnnxType type_of(std::int8_t /*value*/) {
   return kInt8;
 }
-constexpr DataType type_of(std::int32_t /*value*/) {
+constexpr OnnxType type_of(std::int32_t /*value*/) {
   return kInt32;
 }
-constexpr DataType type_of(std::int64_t /*value*/) {
+constexpr OnnxType type_of(std::int64_t /*value*/) {
   return kInt64;
+}
+constexpr OnnxType type_of(double /*value*/) {
+  return kFloat64;
 }
 
 template <typename Value>

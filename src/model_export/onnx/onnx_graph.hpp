@@ -12,12 +12,16 @@
 
 namespace skyline::model_export {
 
+/// Types of tensors, as the schema numbers them.
+enum OnnxType : std::int64_t { kFloat32 = 1, kInt8 = 3, kInt32 = 6, kInt64 = 7, kFloat64 = 11 };
+
 /// An ONNX graph with one input and one output, while it is built.
 class OnnxGraph {
  public:
   /// Values of a tensor, by type.
-  using Values = std::variant<std::span<const float>, std::span<const std::int64_t>,
-                              std::span<const std::int8_t>, std::span<const std::int32_t>>;
+  using Values =
+      std::variant<std::span<const float>, std::span<const std::int64_t>, std::span<const std::int8_t>,
+                   std::span<const std::int32_t>, std::span<const double>>;
   /// Adds a tensor that the model holds.
   /// @param dims    empty for a scalar
   /// @param values  must outlive the graph

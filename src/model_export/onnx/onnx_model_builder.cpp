@@ -37,9 +37,10 @@ std::string OnnxModelBuilder::node(const std::string& op, const std::vector<std:
 }
 
 ExportedValue OnnxModelBuilder::normalized_input() {
+  const std::string stored = model_.log_mel ? spectrogram(kInputName, *model_.log_mel) : kInputName;
   begin("normalization");
   const std::vector<std::int64_t> dims{model_.network.input.channels, 1, 1};
-  std::string name = kInputName;
+  std::string name = stored;
   const auto has_other = [](const std::vector<float>& values, float neutral) {
     return std::ranges::any_of(values, [neutral](float value) { return value != neutral; });
   };
@@ -65,7 +66,10 @@ std::string OnnxModelBuilder::bytes_with_output(const ExportedValue& value) {
     graph_.add_node(kOutputName, "Identity", {result}, {});
   }
   const space::Shape& shape = model_.network.input;
-  return graph_.model_bytes({kInputName, {shape.channels, shape.height, shape.width}},
+  const std::vector<std::int64_t> input = model_.log_mel
+                                              ? std::vector{model_.log_mel->length}
+                                              : std::vector{shape.channels, shape.height, shape.width};
+  return graph_.model_bytes({kInputName, input},
                             {kOutputName, {model_.network.layers.back().output.elements()}}, "skyline",
                             model_.metadata);
 }

@@ -41,7 +41,7 @@ class OnnxModelBuilder : public OnnxLayer {
   void begin(const space::Layer& layer);
   /// Begins nodes that are of no layer.
   void begin(const std::string& prefix) { prefix_ = prefix; }
-  /// Adds the model's input and its normalization.
+  /// Adds the model's input, the spectrogram of a sound if it takes one, and the normalization.
   ExportedValue normalized_input();
   /// Runs the layer's own export.
   ExportedValue exported_layer() { return find_layer_export(layer_->kind)->onnx(*this); }
@@ -68,8 +68,10 @@ class OnnxModelBuilder : public OnnxLayer {
   }
 
  private:
+  /// Adds nodes that make the spectrogram of the sound `input`. Returns its name.
+  std::string spectrogram(const std::string& input, const store::LogMel& of);
   using Constant = std::variant<std::vector<float>, std::vector<std::int64_t>, std::vector<std::int8_t>,
-                                std::vector<std::int32_t>>;
+                                std::vector<std::int32_t>, std::vector<double>>;
 
   /// Returns a new name for something of the layer, e.g. "conv2d_0/Conv".
   std::string fresh(const std::string& what);

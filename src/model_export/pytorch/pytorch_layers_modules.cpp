@@ -19,14 +19,16 @@ ExportedValue conv2d_call(PytorchLayer& layer) {
   const space::Layer& own = layer.layer();
   const std::vector<std::int64_t>& dims = own.tensors.front().dims;
   const space::Window window = space::Window::of(own, false);
-  const auto option = [](const char* name, const std::array<std::int64_t, 2>& value, std::int64_t neutral) {
-    return value == std::array{neutral, neutral} ? ""
-                                                 : std::string(", ") + name + "=" + std::to_string(value[0]);
+  const auto text = [](const space::Sides& sides) {
+    return sides[0] == sides[1] ? std::to_string(sides[0]) : python_text(sides);
+  };
+  const auto option = [&](const char* name, const space::Sides& value, std::int64_t neutral) {
+    return value == space::Sides{neutral, neutral} ? "" : std::string(", ") + name + "=" + text(value);
   };
   const std::int64_t groups = own.input().channels / dims[1];
   return {called(layer,
                  "nn.Conv2d(" + std::to_string(own.input().channels) + ", " + std::to_string(dims[0]) + ", " +
-                     std::to_string(window.kernel[0]) + option("stride", window.stride, 1) +
+                     text(window.kernel) + option("stride", window.stride, 1) +
                      option("padding", window.padding, 0) + option("dilation", window.dilation, 1) +
                      (groups == 1 ? "" : ", groups=" + std::to_string(groups)) +
                      (space::attribute_flag(own, "bias") ? "" : ", bias=False") + ")",

@@ -157,7 +157,8 @@ CSources c_sources(const ExportedModel& model, const space::Int8Network& int8, c
   std::string guard = name + "_H";
   std::ranges::transform(guard, guard.begin(),
                          [](unsigned char letter) { return static_cast<char>(std::toupper(letter)); });
-  const std::size_t arena = tflite.graph.peak_bytes(tflite.input) + tflite.graph.runtime_bytes();
+  const std::size_t arena =
+      tflite.graph.plan(tflite.input, tflite.output).bytes + tflite.graph.runtime_bytes();
   Values values{{"NAME", name},
                 {"GUARD", guard},
                 {"FACTS", facts_of(model.metadata)},

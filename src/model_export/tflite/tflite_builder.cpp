@@ -4,6 +4,8 @@
 
 #include "model_export/tflite/tflite_ops.hpp"
 
+#include <algorithm>
+
 namespace skyline::model_export {
 namespace {
 
@@ -21,10 +23,19 @@ TfliteTensor tensor_on(const std::optional<Int8Grid>& grid, const std::string& n
   return tensor;
 }
 
+Shape with_border(Shape shape, const Border& border) {
+  shape.height += border.before[0] + border.after[0];
+  shape.width += border.before[1] + border.after[1];
+  return shape;
+}
+
 }  // namespace
 
 TfliteBuilder::TfliteBuilder(const space::Network& network, const space::Int8Network& int8)
-    : int8_(int8), network_(network), indices_(int8.view.tensors.size()) {
+    : int8_(int8),
+      network_(network),
+      activations_(space::int8_activations(int8.view, network)),
+      indices_(int8.view.tensors.size()) {
   indices_.front() = graph_.add_tensor(tensor_on(grid(0), "input", shape(0)));
 }
 
@@ -45,8 +56,10 @@ TfliteBuilder::Index TfliteBuilder::output_on(const std::optional<Int8Grid>& gri
 }
 
 TfliteBuilder::Index TfliteBuilder::inner(const Int8Step& step, const std::string& part, const Shape& shape,
-                                          const std::optional<Int8Grid>& grid) {
-  return graph_.add_tensor(tensor_on(grid, name(step) + "/" + part, shape));
+                                          const std::optional<Int8Grid>& grid, const std::string& values) {
+  TfliteTensor tensor = tensor_on(grid, name(step) + "/" + part, shape);
+  tensor.values = values;
+  return graph_.add_tensor(std::move(tensor));
 }
 
 TfliteBuilder::Index TfliteBuilder::constant(const Int8Step& step, const std::string& part,
@@ -58,14 +71,21 @@ TfliteBuilder::Index TfliteBuilder::constant(const Int8Step& step, const std::st
                             .values = bytes_of(values)});
 }
 
+bool TfliteBuilder::has_room(const Int8Step& step, const Border& border) const {
+  const space::Int8Activations& beside = activations_.at(step.output - 1);  // step i writes tensor i + 1
+  const std::int64_t copy = with_border(shape(step.inputs.front()), border).elements();
+  // It is written before the output exists, and read when the input may be needed no more.
+  const std::int64_t gone = std::min(shape(step.output).elements(), beside.ending);
+  return beside.alive + copy - gone <=
+         std::ranges::max(activations_, {}, &space::Int8Activations::alive).alive;
+}
+
 TfliteBuilder::Index TfliteBuilder::padded(const Int8Step& step, space::Int8Tensor source,
                                            const Border& border, std::int8_t value) {
   if (!border.is_explicit) return index(source);
   const auto& [rows, columns] = border.before;
   const auto& [last_rows, last_columns] = border.after;
-  Shape around = shape(source);
-  around.height += rows + last_rows;
-  around.width += columns + last_columns;
+  const Shape around = with_border(shape(source), border);
   const auto number = [](std::int64_t size) { return static_cast<std::int32_t>(size); };
   const Index sizes =
       constant(step, "border", {4, 2},

@@ -4,6 +4,7 @@
 
 #include "model_export/tflite/tflite_graph.hpp"
 #include "model_export/tflite/tflite_weights.hpp"
+#include "space/quantized/int8_cost.hpp"
 #include "space/quantized/int8_network.hpp"
 
 #include <cstdint>
@@ -40,13 +41,16 @@ class TfliteBuilder {
   /// Adds the tensor that a step writes, or one of that shape on another grid. Kernels of pools, views and
   /// concatenations have one grid for what they read and write.
   Index output_on(const std::optional<space::Int8Grid>& grid, const space::Int8Step& step);
-  /// Adds a tensor for a value inside a step. @param part  its name there
+  /// Adds a tensor for a value inside a step. @param part  its name there @param values  of a constant
   Index inner(const space::Int8Step& step, const std::string& part, const space::Shape& shape,
-              const std::optional<space::Int8Grid>& grid);
+              const std::optional<space::Int8Grid>& grid, const std::string& values = {});
   /// Adds constant whole numbers.
   Index constant(const space::Int8Step& step, const std::string& part, const std::vector<std::int32_t>& dims,
                  const std::vector<std::int32_t>& values);
 
+  /// Returns whether a copy of a convolution's input with a border leaves the peak of the activations as it
+  /// is.
+  bool has_room(const space::Int8Step& step, const Border& border) const;
   /// Adds the border that an operator does not add by itself, if there is one. Returns what is read then.
   /// @param value  number of the border
   Index padded(const space::Int8Step& step, space::Int8Tensor source, const Border& border,
@@ -59,7 +63,8 @@ class TfliteBuilder {
 
  private:
   const space::Network& network_;
-  std::vector<Index> indices_;  // one per tensor so far
+  std::vector<space::Int8Activations> activations_;  // while each step runs
+  std::vector<Index> indices_;                       // one per tensor so far
 };
 
 /// Returns the dimensions of one sample, channels last.

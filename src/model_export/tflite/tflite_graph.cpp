@@ -12,7 +12,8 @@ namespace {
 constexpr std::size_t kAlignment = 16;  // alignment of values, in the file and in memory
 
 // Field numbers of the schema.
-enum ModelField : std::uint16_t { kVersion, kCodes, kGraphs, kDescription, kBuffers };
+enum ModelField : std::uint16_t { kVersion, kCodes, kGraphs, kDescription, kBuffers, kMetadata = 6 };
+enum MetadataField : std::uint16_t { kMetadataName, kMetadataBuffer };
 enum CodeField : std::uint16_t { kOldCode, kOpVersion = 2, kCode };
 enum GraphField : std::uint16_t { kTensors, kGraphInputs, kGraphOutputs, kOperators, kGraphName };
 enum TensorField : std::uint16_t { kDims, kType, kBuffer, kTensorName, kQuantization };
@@ -48,6 +49,14 @@ FlatTable buffer_table(const std::string& values) {
   FlatTable table;
   table.add_numbers(0, std::span<const char>(values), kAlignment);
   return table;
+}
+
+/// Returns a plan in TFLite Micro's format: version, graphs, tensors, and the place of each tensor. The place
+/// of a constant is not read.
+std::string plan_bytes(const MemoryPlan& plan) {
+  std::vector<std::int32_t> numbers{1, 1, static_cast<std::int32_t>(plan.offsets.size())};
+  for (const std::size_t offset : plan.offsets) numbers.push_back(static_cast<std::int32_t>(offset));
+  return bytes_of(numbers);
 }
 
 std::size_t value_bytes(TfliteType type) {
@@ -92,6 +101,10 @@ std::string TfliteGraph::model_bytes(Index input, Index output, const std::strin
     table.add_byte(kOptionsType, each.op.options);
     table.add_table(kOptions, each.options);
   }
+  FlatTable metadata;
+  metadata.add_text(kMetadataName, "OfflineMemoryAllocation");
+  metadata.add_integer(kMetadataBuffer, std::ssize(buffers));
+  buffers.push_back(buffer_table(plan_bytes(plan(input, output))));
   FlatTable graph;
   graph.add_tables(kTensors, std::move(tensors));
   graph.add_numbers(kGraphInputs, std::span<const Index>(&input, 1));
@@ -105,6 +118,7 @@ std::string TfliteGraph::model_bytes(Index input, Index output, const std::strin
   model.add_tables(kGraphs, {std::move(graph)});
   model.add_text(kDescription, description);
   model.add_tables(kBuffers, std::move(buffers));
+  model.add_tables(kMetadata, {std::move(metadata)});
   return model.file_bytes("TFL3");
 }
 
@@ -116,23 +130,16 @@ std::vector<TfliteOp> TfliteGraph::ops() const {
   return used;
 }
 
-std::size_t TfliteGraph::peak_bytes(Index input) const {
-  std::vector<std::size_t> last(tensors_.size(), 0);  // operator after which a tensor is not read
+MemoryPlan TfliteGraph::plan(Index input, Index output) const {
+  std::vector<TensorLife> lives(tensors_.size());
+  const auto life = [&](Index tensor) -> TensorLife& { return lives[static_cast<std::size_t>(tensor)]; };
+  life(input).bytes = bytes_in_memory(tensor(input));
   for (std::size_t i = 0; i < operators_.size(); ++i) {
-    for (const Index each : operators_[i].inputs) last[static_cast<std::size_t>(each)] = i;
+    for (const Index each : operators_[i].inputs) life(each).last = i;
+    life(operators_[i].output) = {bytes_in_memory(tensor(operators_[i].output)), i, i};
   }
-  std::size_t peak = bytes_in_memory(tensor(input));
-  std::size_t alive = peak;
-  for (std::size_t i = 0; i < operators_.size(); ++i) {
-    alive += bytes_in_memory(tensor(operators_[i].output));
-    peak = std::max(peak, alive);
-    for (std::size_t t = 0; t < tensors_.size(); ++t) {
-      const auto index = static_cast<Index>(t);
-      if (last[t] == i && tensors_[t].values.empty() && std::ranges::count(operators_[i].inputs, index) > 0)
-        alive -= bytes_in_memory(tensors_[t]);
-    }
-  }
-  return peak;
+  life(output).last = std::max<std::size_t>(operators_.size(), 1) - 1;
+  return memory_plan(lives);
 }
 
 std::size_t TfliteGraph::runtime_bytes() const {

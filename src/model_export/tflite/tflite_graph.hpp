@@ -1,6 +1,7 @@
 #pragma once
 
 #include "model_export/tflite/flatbuffer.hpp"
+#include "model_export/tflite/memory_plan.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -32,6 +33,12 @@ struct TfliteTensor {
   std::string values = {};  // bytes of a constant; empty for what an operator writes
 };
 
+/// Returns the bytes of numbers.
+template <typename Number>
+std::string bytes_of(const std::vector<Number>& numbers) {
+  return {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(Number)};
+}
+
 /// A TFLite model of one graph, while it is built.
 /// @see tensorflow/compiler/mlir/lite/schema/schema.fbs of TensorFlow
 class TfliteGraph {
@@ -44,12 +51,12 @@ class TfliteGraph {
                     const FlatTable& options = {});
   const TfliteTensor& tensor(Index index) const { return tensors_.at(static_cast<std::size_t>(index)); }
 
-  /// Returns the model as the bytes of a file.
+  /// Returns the model as the bytes of a file, with the plan of its memory for TFLite Micro.
   std::string model_bytes(Index input, Index output, const std::string& description) const;
   /// Returns the operators that the model has, each once.
   std::vector<TfliteOp> ops() const;
-  /// Returns the largest sum of bytes of tensors that exist at once, each rounded up to 16.
-  std::size_t peak_bytes(Index input) const;
+  /// Returns where the tensors that operators write lie in memory, and the input, each from a multiple of 16.
+  MemoryPlan plan(Index input, Index output) const;
   /// Returns how much memory a runtime needs beside these bytes, rather too much than too little.
   std::size_t runtime_bytes() const;
 

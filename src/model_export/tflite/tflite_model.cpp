@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <optional>
+#include <string>
 
 namespace skyline::model_export {
 namespace {
@@ -20,6 +22,11 @@ using space::Shape;
 /// Returns whether the values have one order with the channels first and last.
 bool has_one_order(const Shape& shape) {
   return shape.channels == 1 || shape.height * shape.width == 1;
+}
+
+/// Returns the numbers of zeros.
+std::string zeros(const Shape& shape, const std::optional<space::Int8Grid>& grid) {
+  return std::string(static_cast<std::size_t>(shape.elements()), static_cast<char>(grid.value().zero));
 }
 
 /// Adds the operators of each step.
@@ -59,11 +66,9 @@ class ModelSteps final : public TfliteBuilder {
       }
       case Int8Op::kView:
         return view(step);
-      case Int8Op::kZeros: {
-        const auto count = static_cast<std::size_t>(shape(step.output).elements());
-        output(step, std::string(count, static_cast<char>(grid(step.output)->zero)));
+      case Int8Op::kZeros:
+        output(step, zeros(shape(step.output), grid(step.output)));
         return;
-      }
       default:
         return function(step);
     }
@@ -107,12 +112,18 @@ class ModelSteps final : public TfliteBuilder {
     const std::int64_t channels = shape(source).channels;
     const bool is_float = !grid(step.output);
     const bool is_depthwise = products.groups > 1 && products.groups == channels;
-    const Border border = border_of(window, shape(source), shape(step.output));
+    Border border = border_of(window, shape(source), shape(step.output));
+    const auto kernel = window.kernel;
+    if (border.is_explicit && !has_room(step, border)) {
+      window = same_window(window, shape(source), shape(step.output)).value_or(window);
+      border = border_of(window, shape(source), shape(step.output));
+    }
     Index read = padded(step, source, border, static_cast<std::int8_t>(read_grid.zero));
     if (is_float) read = dequantized(step, read);
     const std::int64_t outputs = std::ssize(weights.scales);
-    FilterTensors filter = filter_tensors(weights, {outputs, channels / products.groups, window.kernel},
-                                          is_depthwise, read_grid.scale, is_float);
+    FilterTensors filter = filter_tensors(with_kernel(weights, kernel, window.kernel),
+                                          {outputs, channels / products.groups, window.kernel}, is_depthwise,
+                                          read_grid.scale, is_float);
     filter.weight.name = name(step) + "/weight";
     filter.bias.name = name(step) + "/bias";
     const std::vector<Index> inputs{read, graph_.add_tensor(std::move(filter.weight)),
@@ -155,8 +166,10 @@ class ModelSteps final : public TfliteBuilder {
       const Int8Tensor each = step.inputs[i];
       parts.push_back(index(each));
       if (grid(each) == grid(step.output)) continue;
-      const Index part = inner(step, "part_" + std::to_string(i), shape(each), grid(step.output));
-      graph_.add_operator(kTfliteQuantize, {parts.back()}, part);
+      const bool is_zero = !graph_.tensor(index(each)).values.empty();
+      const Index part = inner(step, "part_" + std::to_string(i), shape(each), grid(step.output),
+                               is_zero ? zeros(shape(each), grid(step.output)) : "");
+      if (!is_zero) graph_.add_operator(kTfliteQuantize, {parts.back()}, part);
       parts.back() = part;
     }
     graph_.add_operator(kTfliteConcat, parts, output(step), concat_options());

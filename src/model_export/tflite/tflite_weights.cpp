@@ -57,6 +57,20 @@ Border border_of(const space::Window& window, const space::Shape& input, const s
           .after = {sides[0].after, sides[1].after}};
 }
 
+std::optional<space::Window> same_window(const space::Window& window, const space::Shape& input,
+                                         const space::Shape& output) {
+  const std::array inputs{input.height, input.width};
+  const std::array outputs{output.height, output.width};
+  space::Window same = window;
+  for (std::size_t axis = 0; axis < inputs.size(); ++axis) {
+    while (!side_of(same, axis, inputs[axis], outputs[axis]).is_same) {
+      // What a stride passes over is the most that `same` lacks.
+      if (++same.kernel[axis] >= window.kernel[axis] + window.stride[axis]) return std::nullopt;
+    }
+  }
+  return same;
+}
+
 FilterTensors filter_tensors(const space::Int8Weights& weights, const FilterSize& size, bool is_depthwise,
                              float input_scale, bool is_float) {
   const auto number = [](std::int64_t each) { return static_cast<std::int32_t>(each); };
@@ -86,6 +100,19 @@ FilterTensors filter_tensors(const space::Int8Weights& weights, const FilterSize
            .type = TfliteType::kFloat32,
            .values = bytes_of(channels_last(values, size, is_depthwise))},
           {.dims = {number(size.outputs)}, .type = TfliteType::kFloat32, .values = bytes_of(biases)}};
+}
+
+space::Int8Weights with_kernel(const space::Int8Weights& weights, const std::array<std::int64_t, 2>& from,
+                               const std::array<std::int64_t, 2>& to) {
+  space::Int8Weights larger{{}, weights.scales, weights.biases};
+  const auto places = static_cast<std::size_t>(to[0] * to[1]);
+  const auto rows = std::ssize(weights.values) / from[1];
+  larger.values.resize(weights.values.size() / static_cast<std::size_t>(from[0] * from[1]) * places);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    std::copy_n(weights.values.begin() + row * from[1], from[1],
+                larger.values.begin() + (row / from[0] * to[0] + row % from[0]) * to[1]);
+  }
+  return larger;
 }
 
 space::Int8Weights int8_line(double slope, double offset, double input_scale, std::int64_t channels) {

@@ -8,16 +8,10 @@
 
 #include <array>
 #include <cstdint>
-#include <string>
+#include <optional>
 #include <vector>
 
 namespace skyline::model_export {
-
-/// Returns the bytes of numbers.
-template <typename Number>
-std::string bytes_of(const std::vector<Number>& numbers) {
-  return {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(Number)};
-}
 
 /// What a window needs around its input, rows and columns.
 struct Border {
@@ -29,6 +23,11 @@ struct Border {
 
 /// Returns the border of a window. `same` of TFLite pads the first side less than the last one.
 Border border_of(const space::Window& window, const space::Shape& input, const space::Shape& output);
+
+/// Returns a window with a larger kernel, around which `same` of TFLite adds the border that this one needs,
+/// if what is added to the weights at the end of each axis is 0; nullopt if there is none.
+std::optional<space::Window> same_window(const space::Window& window, const space::Shape& input,
+                                         const space::Shape& output);
 
 /// The size of weights: [outputs, inputs of a group, rows, columns].
 struct FilterSize {
@@ -48,6 +47,10 @@ struct FilterTensors {
 /// @param is_float  true for real values instead of whole numbers
 FilterTensors filter_tensors(const space::Int8Weights& weights, const FilterSize& size, bool is_depthwise,
                              float input_scale, bool is_float);
+
+/// Returns weights of a larger kernel: 0 after the last row and column.
+space::Int8Weights with_kernel(const space::Int8Weights& weights, const std::array<std::int64_t, 2>& from,
+                               const std::array<std::int64_t, 2>& to);
 
 /// Returns the weights of `slope * x + offset` by channel, as a depthwise convolution.
 space::Int8Weights int8_line(double slope, double offset, double input_scale, std::int64_t channels);

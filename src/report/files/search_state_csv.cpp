@@ -98,7 +98,9 @@ std::string cell_text(const trial::Cell& cell) {
     if constexpr (std::is_constructible_v<space::Value, Value>) {
       if (cell.topic == Topic::kParameter) return space::to_text(value);
     }
-    if constexpr (!std::is_same_v<Value, space::Null>) return fmt::format("{}", value);
+    if constexpr (std::is_same_v<Value, space::Sides>) return space::to_text(value);
+    if constexpr (std::is_arithmetic_v<Value> || std::is_same_v<Value, std::string>)
+      return fmt::format("{}", value);
   };
   return cell.used ? std::visit(text, cell.value) : "";
 }

@@ -175,7 +175,8 @@ ReportInputs inputs_of(const ReportedRun& run) {
           .baselines = run::baselines_of(run.opened.config),
           .source = {},
           .latencies = run.latencies,
-          .replicates = replicates_in(run.answers)};
+          .replicates = replicates_in(run.answers),
+          .may_be_lucky = may_be_lucky(run.opened.config)};
 }
 
 ReportedRun reported_run(run::OpenedRun opened, const std::string& state) {

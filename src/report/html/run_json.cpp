@@ -59,8 +59,10 @@ Json parameters_of(const space::SearchSpace& space, std::vector<Json> choices) {
     const space::Parameter& parameter = space.parameters()[p];
     Json values = Json::array();
     for (const space::Value& value : parameter.values) {
-      const bool is_null = std::holds_alternative<space::Null>(value);  // the page takes null for "not used"
-      values.push_back(is_null ? Json(space::to_text(value)) : store::encode_value(value));
+      // The page takes null for "not used", and knows no lists.
+      const bool is_text =
+          std::holds_alternative<space::Null>(value) || std::holds_alternative<space::Sides>(value);
+      values.push_back(is_text ? Json(space::to_text(value)) : store::encode_value(value));
     }
     list.push_back(
         {{"name", parameter.name}, {"values", std::move(values)}, {"choices", std::move(choices[p])}});

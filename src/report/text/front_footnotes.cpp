@@ -4,6 +4,7 @@
 #include "report/files/trial_results.hpp"
 #include "report/text/front_table.hpp"
 #include "report/text/text_table.hpp"
+#include "search/model/expectation.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -14,7 +15,8 @@
 namespace skyline::report {
 namespace {
 
-constexpr std::size_t kMostNamed = 8;  // trials in a line
+constexpr std::size_t kMostNamed = 8;         // trials in a line
+constexpr std::size_t kFewestExpecting = 20;  // results that a model needs to tell luck
 
 /// Returns the front that counts, and whether it is that of full trainings.
 std::vector<trial::TrialNumber> front_that_counts(const run::RunState& state) {
@@ -158,6 +160,33 @@ std::string samples_footnote(const ReportInputs& inputs, const trial::Baseline& 
                      others.empty() ? "" : "; they do not tell it apart from trial " + first_of(others));
 }
 
+/// Says what a model of all results expects of the best one of the search, where no full training has told.
+std::string expectation_footnote(const ReportInputs& inputs) {
+  const run::RunState& state = inputs.state;
+  const auto& objectives = state.objectives().objectives();
+  const auto measured = std::ranges::find(objectives, false, &objective::Objective::computed);
+  if (!inputs.may_be_lucky || state.final_budget() || state.repeats() > 1 || measured == objectives.end())
+    return {};
+  const std::vector<MemberValue> values = values_on_front(inputs, measured->metric);
+  if (values.empty()) return {};
+  const MemberValue& best = values.front();
+  std::vector<run::SharedTrial> results;
+  for (const run::SharedTrial& each : state.trials()) {
+    if (state.objectives().minimized(*each) && each->trial.budget() == best.result->trial.budget())
+      results.push_back(each);
+  }
+  if (results.size() < kFewestExpecting) return {};
+  const auto expected = search::expectation(inputs.space, state.objectives(), results, best.number());
+  const bool is_higher = measured->sense == objective::Sense::kMaximize;
+  if (!expected || (is_higher ? expected->value >= best.value : expected->value <= best.value)) return {};
+  const trial::Metric metric = described(measured->metric, inputs.metrics);
+  return fmt::format(
+      "{}: trial {} has {}, and a model of all results expects {} of it, {} to {}: the best of many noisy "
+      "results is mostly a lucky one.\n",
+      metric.name, best.number(), metric_text(metric, best.value), metric_text(metric, expected->value),
+      metric_text(metric, expected->low), metric_text(metric, expected->high));
+}
+
 /// Returns the baseline of the first objective that has one: that of its test twin, where full trainings
 /// have it.
 const trial::Baseline* deciding_baseline(const ReportInputs& inputs) {
@@ -252,7 +281,8 @@ std::string front_footnotes(const ReportInputs& inputs) {
   if (front_members(inputs.state).empty()) return {};
   const bool is_train = !inputs.source.run.empty();  // `skyline train` has --seeds in place of repeats
   std::string footnotes = search_repeats_footnote(inputs.state) +
-                          (is_train ? "" : repeats_footnote(inputs.state)) + refit_footnote(inputs.state);
+                          (is_train ? "" : repeats_footnote(inputs.state)) + refit_footnote(inputs.state) +
+                          expectation_footnote(inputs);
   for (const trial::Baseline* baseline : baselines_shown(inputs))
     footnotes += samples_footnote(inputs, *baseline);
   return footnotes + latency_footnote(inputs.latencies) + constant_footnote(inputs) +

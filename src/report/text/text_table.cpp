@@ -21,7 +21,7 @@ constexpr std::string_view kGap = "  ";
 
 std::string padded(const std::string& cell, std::size_t width, TextTable::Align align) {
   const std::string blanks(width - characters_in(cell), ' ');
-  return align == TextTable::Align::kLeft ? cell + blanks : blanks + cell;
+  return align == TextTable::Align::kRight ? blanks + cell : cell + blanks;
 }
 
 void end_line(std::string& text) {
@@ -31,15 +31,17 @@ void end_line(std::string& text) {
 
 constexpr int kSignificant = 4;
 constexpr std::size_t kShortTitle = 8;  // titles up to this size stay in one line
+constexpr std::size_t kLeastText = 16;  // a column of texts is not broken into narrower ones
+constexpr std::size_t kNoLimit = std::string::npos;
 
-/// Cuts a title after "_", "." and blanks into lines of at most `most` characters, where its words are not
-/// longer.
-std::vector<std::string> lines_of(const std::string& title, std::size_t most) {
+/// Cuts a text after some characters into lines of at most `most` characters, where its words are not longer.
+std::vector<std::string> lines_of(const std::string& text, std::size_t most, std::string_view ends_of_words) {
   std::vector<std::string> lines(1);
-  for (std::size_t begin = 0; begin < title.size();) {
-    const std::size_t end = std::min(title.find_first_of("_. ", begin), title.size() - 1) + 1;
-    const std::string word = title.substr(begin, end - begin);
-    if (!lines.back().empty() && characters_in(lines.back() + word) > most) lines.emplace_back();
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find_first_of(ends_of_words, begin), text.size() - 1) + 1;
+    const std::string word = text.substr(begin, end - begin);
+    const std::size_t blanks = word.ends_with(' ') ? 1 : 0;
+    if (!lines.back().empty() && characters_in(lines.back() + word) - blanks > most) lines.emplace_back();
     lines.back() += word;
     begin = end;
   }
@@ -51,7 +53,11 @@ std::vector<std::string> lines_of(const std::string& title, std::size_t most) {
 
 void TextTable::add_column(const std::string& title, Align align, std::string subtitle, int rank) {
   const std::string text = printable(title);
-  columns_.push_back({text, {text}, align, std::move(subtitle), rank});
+  columns_.push_back({text, {text}, align, std::move(subtitle), rank, kNoLimit});
+}
+
+std::vector<std::string> TextTable::Column::lines_of_cell(const std::string& cell) const {
+  return lines_of(cell, most_of_cell, " ");
 }
 
 void TextTable::add_row(std::vector<std::string> cells) {
@@ -64,7 +70,9 @@ void TextTable::add_row(std::vector<std::string> cells) {
 std::size_t TextTable::width_of_cells(std::size_t column) const {
   std::size_t width = characters_in(columns_[column].subtitle);
   for (const auto& row : rows_) {
-    if (!row.empty()) width = std::max(width, characters_in(row[column]));
+    if (row.empty()) continue;
+    for (const std::string& line : columns_[column].lines_of_cell(row[column]))
+      width = std::max(width, characters_in(line));
   }
   return width;
 }
@@ -85,6 +93,17 @@ std::size_t TextTable::width() const {
   return sum - std::min(sum, kGap.size());
 }
 
+/// Breaks the cells of the first column of texts, if the table then fits. Returns whether it does.
+bool TextTable::break_texts(std::size_t columns) {
+  const auto text = std::ranges::find(columns_, Align::kText, &Column::align);
+  if (text == columns_.end()) return false;
+  const std::size_t own = widths()[static_cast<std::size_t>(text - columns_.begin())];
+  const std::size_t others = width() - own;
+  if (columns < others + kLeastText) return false;
+  text->most_of_cell = columns - others;
+  return true;
+}
+
 void TextTable::drop(std::size_t column) {
   const auto place = static_cast<std::ptrdiff_t>(column);
   columns_.erase(columns_.begin() + place);
@@ -96,10 +115,10 @@ void TextTable::drop(std::size_t column) {
 std::size_t TextTable::fit(std::size_t columns) {
   if (width() <= columns) return 0;
   for (std::size_t c = 0; c < columns_.size(); ++c) {
-    columns_[c].lines = lines_of(columns_[c].title, std::max(width_of_cells(c), kShortTitle));
+    columns_[c].lines = lines_of(columns_[c].title, std::max(width_of_cells(c), kShortTitle), "_. ");
   }
   const std::size_t before = columns_.size();
-  while (width() > columns) {
+  while (width() > columns && !break_texts(columns)) {
     const auto last = std::ranges::max_element(columns_.rbegin(), columns_.rend(), {}, &Column::rank);
     if (last->rank == 0) break;
     drop(static_cast<std::size_t>(columns_.rend() - last) - 1);
@@ -134,8 +153,14 @@ std::string TextTable::text() const {
   for (const auto& row : rows_) {
     if (row.empty()) {
       add_rule_line();
-    } else {
-      add_line([&](std::size_t c) { return row[c]; });
+      continue;
+    }
+    std::vector<std::vector<std::string>> cells;
+    for (std::size_t c = 0; c < columns_.size(); ++c) cells.push_back(columns_[c].lines_of_cell(row[c]));
+    const std::size_t height =
+        std::ranges::max(cells | std::views::transform([](const auto& each) { return each.size(); }));
+    for (std::size_t line = 0; line < height; ++line) {
+      add_line([&](std::size_t c) { return line < cells[c].size() ? cells[c][line] : ""; });
     }
   }
   return text;

@@ -14,7 +14,7 @@ std::string format_number(double value);
 /// A text table with aligned columns. Widths count bytes.
 class TextTable {
  public:
-  enum class Align { kLeft, kRight };
+  enum class Align { kLeft, kRight, kText };  // kText: left, and fit() may break cells at blanks
   /// @param subtitle  text below the title; may be empty
   /// @param rank  0 for a column that always stays; fit() drops those with the highest rank first
   void add_column(const std::string& title, Align align = Align::kRight, std::string subtitle = "",
@@ -24,7 +24,8 @@ class TextTable {
   /// Draws a line across the table before the next row.
   void add_rule() { rows_.emplace_back(); }
   /// Makes the table at most so many columns of text wide, as far as that is possible: first titles of
-  /// several words take several lines, then columns are dropped, of equal ones the last.
+  /// several words take several lines, then cells of a column of texts; then columns are dropped, of equal
+  /// ones the last.
   /// @return  number of columns that were dropped
   std::size_t fit(std::size_t columns);
   /// Returns the table: titles, their subtitles if there are any, a line, the rows. Columns are two spaces
@@ -38,10 +39,14 @@ class TextTable {
     Align align;
     std::string subtitle;
     int rank;
+    std::size_t most_of_cell;  // characters of a line of its cells
+
+    std::vector<std::string> lines_of_cell(const std::string& cell) const;
   };
   std::size_t width_of_cells(std::size_t column) const;
   std::vector<std::size_t> widths() const;
   std::size_t width() const;
+  bool break_texts(std::size_t columns);
   void drop(std::size_t column);
 
   std::vector<Column> columns_;

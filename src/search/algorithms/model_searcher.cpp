@@ -10,7 +10,6 @@
 #include <cstdio>
 #include <iterator>
 #include <limits>
-#include <unordered_set>
 #include <utility>
 #include <variant>
 
@@ -19,7 +18,6 @@ namespace {
 
 constexpr trial::Origin kModel{"model"};
 constexpr std::size_t kFirstSuccesses = 3;  // successes that a model needs
-constexpr std::size_t kSample = 300;        // random architectures, for the features and for the first trials
 constexpr double kLarge = 0.2;              // share of the random architectures that counts as large
 constexpr std::size_t kRemembered = 20;     // newest results that tell how good the model is
 constexpr std::size_t kContinuable = 100;   // a trial that so many others of its rung beat is let go
@@ -303,10 +301,11 @@ trial::Proposal ModelSearcher::begin(const Candidate& chosen, trial::Origin orig
 
 /// A resumed run prepares later than the first job did, so the samples do not depend on what was proposed.
 void ModelSearcher::prepare() {
-  RandomStream of_space(derive_seed(0, "search.skyline.features"));
-  embedding_.emplace(pool_.space(), sample(of_space), longest_way());
-  RandomStream of_run = stream("first", 0);
-  for (const Sampled& one : sample(of_run)) {
+  const auto sample = [this](RandomStream random) {
+    return random_sample(pool_.space(), random, [this] { leave_if_stopped(); });
+  };
+  embedding_.emplace(pool_.space(), sample(stream_of_features()), longest_way());
+  for (const Sampled& one : sample(stream("first", 0))) {
     if (!pool_.objectives().feasible(*one.architecture)) continue;
     first_.push_back(make_candidate(*embedding_, *one.architecture, one.features));
   }
@@ -379,20 +378,6 @@ void ModelSearcher::learn(const trial::CommittedTrial& committed, std::size_t co
   }
   if (!trial::has_extent(committed.outcome, trial::Extent::kPruned))
     model_->tell(committed, point_of(trial), count);
-}
-
-/// Draws random architectures of the space, each once.
-std::vector<Sampled> ModelSearcher::sample(RandomStream& random) const {
-  std::vector<Sampled> drawn;
-  std::unordered_set<space::ArchId> ids;
-  for (std::size_t i = 0; i < kSample; ++i) {
-    leave_if_stopped();
-    const space::BuildAttempt attempt = pool_.space().try_build(pool_.space().sample(random));
-    if (!attempt.architecture || !ids.insert(attempt.architecture->id).second) continue;
-    drawn.push_back({std::make_shared<const space::Architecture>(attempt.architecture->unbuilt()),
-                     space::features(*attempt.architecture)});
-  }
-  return drawn;
 }
 
 /// Returns the best known candidate, then the first of the random candidates, or the one that is farthest

@@ -142,7 +142,6 @@ class ModelSearcher : public Searcher {
   void learn();
   void learn(const trial::CommittedTrial& committed, std::size_t count);
   double longest_way() const;
-  std::vector<Sampled> sample(RandomStream& random) const;
   double log_share(double epochs) const;
   CandidatePointer point_of(const Proposed& trial) const;
   bool is_cheap_turn() const;

@@ -191,7 +191,7 @@ Algorithm program_search() {
        "Maximum number of trials of the search.", KeyRule::kMayChange},
       {kRunKey, &Options::run, argument_vector(),
        "The program and its arguments. It reads questions and results, and writes proposals, as lines of "
-       "JSON (search.md).",
+       "JSON (algorithms.md).",
        KeyRule::kRequired},
       {"timeout", &Options::timeout_s, duration(above(0)),
        "How long it may take for an answer, or be silent while it is sent something; then the job ends.",

@@ -7,15 +7,17 @@
 #include <map>
 #include <set>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <variant>
 
 namespace skyline::search {
 namespace {
 
-constexpr double kSame = 1e-6;     // largest difference of standardised values that are the same
-constexpr double kFarthest = 3.0;  // bound of standardised values
-constexpr double kCounts = 3.0;    // weight of all counts of layers together; another column weighs 1
+constexpr std::size_t kSample = 300;  // random architectures, for the features and for the first trials
+constexpr double kSame = 1e-6;        // largest difference of standardised values that are the same
+constexpr double kFarthest = 3.0;     // bound of standardised values
+constexpr double kCounts = 3.0;       // weight of all counts of layers together; another column weighs 1
 
 /// Returns how much of each standardised column is its own: 1 / (the sum of its squared correlations with
 /// all), so that a fact weighs the same however many columns state it.
@@ -39,6 +41,24 @@ bool are_equal(const Eigen::VectorXd& left, const Eigen::VectorXd& right) {
 }
 
 }  // namespace
+
+std::vector<Sampled> random_sample(const space::SearchSpace& space, RandomStream& random,
+                                   const std::function<void()>& before_each) {
+  std::vector<Sampled> drawn;
+  std::unordered_set<space::ArchId> ids;
+  for (std::size_t i = 0; i < kSample; ++i) {
+    if (before_each) before_each();
+    const space::BuildAttempt attempt = space.try_build(space.sample(random));
+    if (!attempt.architecture || !ids.insert(attempt.architecture->id).second) continue;
+    drawn.push_back({std::make_shared<const space::Architecture>(attempt.architecture->unbuilt()),
+                     space::features(*attempt.architecture)});
+  }
+  return drawn;
+}
+
+RandomStream stream_of_features() {
+  return RandomStream(derive_seed(0, "search.skyline.features"));
+}
 
 FeatureColumns::FeatureColumns(const std::vector<Sampled>& sample) {
   const auto count = static_cast<Eigen::Index>(sample.size());

@@ -1,11 +1,13 @@
 #pragma once
 
+#include "skyline/core/random.hpp"
 #include "skyline/search/candidate_pool.hpp"
 #include "skyline/space/encoding.hpp"
 #include "skyline/space/search_space.hpp"
 
 #include "search/surrogate/points.hpp"
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,6 +20,13 @@ struct Sampled {
   ArchitecturePointer architecture;
   std::vector<space::Feature> features;
 };
+
+/// Draws random architectures of a space, each once.
+/// @param before_each  called before each is built; it may throw to leave
+std::vector<Sampled> random_sample(const space::SearchSpace& space, RandomStream& random,
+                                   const std::function<void()>& before_each = {});
+/// Returns the random stream of the sample by which every model of a space sees its architectures.
+RandomStream stream_of_features();
 
 /// The features that tell the networks of a space apart, chosen by a sample of the space and standardised by
 /// it. Features that are constant there are left out, and those that only repeat another one up to scale and

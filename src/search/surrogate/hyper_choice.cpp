@@ -5,9 +5,12 @@
 #include "search/surrogate/length_choice.hpp"
 #include "search/surrogate/matern.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include <Eigen/Cholesky>
@@ -20,6 +23,7 @@ constexpr std::array kWeights = {0.9, 0.7, 0.5};
 constexpr std::array kParameterLengths = {0.2, 0.4, 0.8};
 constexpr std::array kFeatureLengths = {0.5, 1.0, 2.0};
 constexpr std::array kNoises = {0.003, 0.03, 0.2};
+constexpr double kFarNoise = 1;  // tried where the likelihood rises up to the largest of these
 constexpr std::array kBudgetLengths = {0.7, 3.0, 20.0};  // 0.24, 0.72 and 0.95 from one end to the other
 // A space with lengths has shares and noises of its own: late trials are all near the best, so that noise may
 // be all there is.
@@ -50,6 +54,7 @@ struct Grid {
   std::vector<KernelPart> budgets;  // one that stands for 1 in a space of one budget
   std::vector<double> weights;
   std::vector<double> noises;
+  std::optional<double> far_noise;
   std::vector<double> lengths;  // one per parameter; none without lengths of their own
 };
 
@@ -84,6 +89,7 @@ Grid grid_of_distances(const Kernel& kernel, const Eigen::MatrixXd& points) {
   if (kernel.parameters() == 0) grid.weights = {1};
   if (kernel.features() == 0) grid.weights = {0};
   grid.noises.assign(kNoises.begin(), kNoises.end());
+  grid.far_noise = kFarNoise;
   return grid;
 }
 
@@ -95,6 +101,7 @@ void add_lengths(const Kernel& kernel, const Eigen::MatrixXd& points, const Eige
   grid.smooth = {{1, part.values}};
   grid.weights.assign(kLengthWeights.begin(), kLengthWeights.end());
   grid.noises.assign(kLengthNoises.begin(), kLengthNoises.end());
+  grid.far_noise.reset();
 }
 
 }  // namespace
@@ -109,15 +116,20 @@ Hyper best_hyper(const Kernel& kernel, const Eigen::MatrixXd& points, const Eige
   double most = -std::numeric_limits<double>::infinity();
   Eigen::MatrixXd covariance(count, count);
   const auto try_noises = [&](const Eigen::ArrayXXd& values, Hyper hyper) {
-    for (const double noise : grid.noises) {
+    double likelihood = -std::numeric_limits<double>::infinity();
+    bool rises = false;
+    const auto try_noise = [&](double noise) {
       covariance = values.matrix();
       covariance.diagonal().array() += noise / counts.array() + kLeastNoise;
-      const double likelihood = profile_likelihood(covariance, targets);
-      if (likelihood <= most) continue;
+      const double before = std::exchange(likelihood, profile_likelihood(covariance, targets));
+      rises = likelihood > before;
+      if (likelihood <= most) return;
       most = likelihood;
       hyper.noise = noise;
       best = hyper;
-    }
+    };
+    std::ranges::for_each(grid.noises, try_noise);
+    if (rises && grid.far_noise) try_noise(*grid.far_noise);
   };
   for (const KernelPart& parameters : grid.parameters) {
     for (const KernelPart& smooth : grid.smooth) {

@@ -18,6 +18,7 @@ Operand operand_of(const Value& value) {
   if (const auto* word = std::get_if<std::string>(&value)) return word;
   if (const auto* flag = std::get_if<bool>(&value)) return *flag;
   if (std::holds_alternative<Null>(value)) return Null{};
+  if (const auto* sides = std::get_if<Sides>(&value)) return *sides;
   return number_of(value);
 }
 
@@ -25,6 +26,7 @@ unsigned kind_of(const Value& value) {
   if (std::holds_alternative<std::string>(value)) return OperandKind::kWord;
   if (std::holds_alternative<bool>(value)) return OperandKind::kFlag;
   if (std::holds_alternative<Null>(value)) return OperandKind::kNull;
+  if (std::holds_alternative<Sides>(value)) return OperandKind::kSides;
   return std::isfinite(as_number(value)) ? OperandKind::kNumber
                                          : OperandKind::kNumber | OperandKind::kInfinite;
 }
@@ -52,6 +54,7 @@ bool equal_operands(const Operand& left, const Operand& right) {
   if (const auto* word = std::get_if<const std::string*>(&left)) {
     return **word == *std::get<const std::string*>(right);
   }
+  if (const auto* sides = std::get_if<Sides>(&left)) return *sides == std::get<Sides>(right);
   return std::holds_alternative<Null>(left) || std::get<bool>(left) == std::get<bool>(right);
 }
 
@@ -73,6 +76,7 @@ std::string text_of(const Operand& operand) {
   if (const auto* number = std::get_if<Number>(&operand)) return text_of(*number);
   if (const auto* word = std::get_if<const std::string*>(&operand)) return shortened(**word);
   if (std::holds_alternative<Null>(operand)) return "null";
+  if (const auto* sides = std::get_if<Sides>(&operand)) return to_text(*sides);
   return std::get<bool>(operand) ? "true" : "false";
 }
 
@@ -133,7 +137,7 @@ void ConditionValues::add(std::size_t parameter) {
   if (kinds_[parameter] != 0) return;
   const std::vector<Value>& values = parameters_[parameter].values;
   for (const Value& value : values) kinds_[parameter] |= kind_of(value);
-  const bool are_numbers = (kinds_[parameter] & (kWord | kFlag | kNull)) == 0;
+  const bool are_numbers = (kinds_[parameter] & ~(kNumber | kInfinite)) == 0;
   if (!are_numbers || !std::ranges::all_of(values, is_exact)) return;
   for (const Value& value : values) numbers_[parameter].push_back(as_number(value));
 }

@@ -13,9 +13,9 @@
 
 namespace skyline::space {
 
-/// What a part of a condition is: a number, a word, true or false, null, or nothing where it cannot be
+/// What a part of a condition is: a number, a word, true or false, null, sides, or nothing where it cannot be
 /// calculated.
-using Operand = std::variant<std::monostate, bool, const std::string*, Number, Null>;
+using Operand = std::variant<std::monostate, bool, const std::string*, Number, Null, Sides>;
 
 /// The values of the parameters as conditions read them.
 class ConditionValues {
@@ -24,7 +24,7 @@ class ConditionValues {
   explicit ConditionValues(const std::vector<Parameter>& parameters);
 
   /// Types of a parameter's values; kinds() returns one bit for each.
-  enum Kind : unsigned { kNumber = 1, kWord = 2, kFlag = 4, kInfinite = 8, kNull = 16 };
+  enum Kind : unsigned { kNumber = 1, kWord = 2, kFlag = 4, kInfinite = 8, kNull = 16, kSides = 32 };
   unsigned kinds(std::size_t parameter) const { return kinds_[parameter]; }
   /// Returns the values as doubles, which are in the order of the values, or an empty list if the parameter
   /// has other values.

@@ -17,6 +17,20 @@ bool flag_of(const ExpressionNode& node, const Bindings& bindings, const ConfigN
               shortened(to_text(value)));
 }
 
+Sides sides_of(const ExpressionNode& node, const Bindings& bindings, const ConfigNode& source) {
+  Sides sides{};
+  for (std::size_t i = 0; i < sides.size(); ++i) {
+    const Value side = value_of(*node.operands[i], bindings, source);
+    const auto* whole = std::get_if<std::int64_t>(&side);
+    if (whole == nullptr) {
+      source.fail("in " + in_quotes(source.as_text()) + ": expected whole numbers, got " +
+                  shortened(to_text(side)));
+    }
+    sides[i] = *whole;
+  }
+  return sides;
+}
+
 /// Evaluates only the operands on which the result depends; parameters in the others do not count as used.
 Value logical_value(const ExpressionNode& node, const Bindings& bindings, const ConfigNode& source) {
   const bool first = flag_of(*node.operands[0], bindings, source);
@@ -40,6 +54,8 @@ Value value_of(const ExpressionNode& node, const Bindings& bindings, const Confi
       return bindings.classes;
     case Operation::kCost:
       return bindings.cost->*kCosts[node.parameter].value;
+    case Operation::kSides:
+      return sides_of(node, bindings, source);
     case Operation::kParameter:
       bindings.used[node.parameter] = true;
       return bindings.parameters[node.parameter].values[bindings.genotype.choices[node.parameter]];

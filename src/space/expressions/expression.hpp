@@ -28,6 +28,7 @@ enum class Operation {
   kParameter,
   kClasses,
   kCost,
+  kSides,  // a height and a width
   kNegate,
   kAdd,
   kSubtract,
@@ -81,13 +82,14 @@ class Names {
   virtual void count_steps(std::size_t /*steps*/) {}
 };
 
-/// A scalar of the configuration as a small program: a constant, or arithmetic over parameters and $classes.
+/// A value of the configuration as a small program: a constant, or arithmetic over parameters and $classes.
 /// Immutable; cheap to evaluate.
 class Expression {
  public:
   /// Parses a scalar. It is an expression if it has a `$`, or is unquoted and starts like arithmetic;
-  /// anything else is the value that it reads as. @throws UserError for wrong syntax and unknown names
-  static Expression parse(const ConfigNode& scalar, Names& names);
+  /// anything else is the value that it reads as. A list is a height and a width, which may be expressions.
+  /// @throws UserError for wrong syntax and unknown names
+  static Expression parse(const ConfigNode& node, Names& names);
   /// Makes an expression that `source` does not write out, such as the number of a repetition.
   Expression(ExpressionPart root, ConfigNode source);
 
@@ -101,7 +103,7 @@ class Expression {
   const ExpressionPart& root() const { return root_; }
   /// Returns the indices of the parameters that the expression names, ascending.
   const std::vector<std::size_t>& parameters() const { return parameters_; }
-  /// Returns the text of the scalar, with the value if that differs: "16 from `$width`".
+  /// Returns the text of the source, with the value if that differs: "16 from `$width`".
   std::string describe(const Value& value) const;
 
  private:

@@ -31,7 +31,7 @@ std::string spelling(const Value& value) {
 ///   sum     := product (('+' | '-') product)*
 ///   product := factor (('*' | '/' | '//' | '%') factor)*
 ///   factor  := '-' factor | operand ('**' factor)?
-///   operand := '(' either ')' | number | '$' name | word | quoted
+///   operand := '(' either ')' | '[' number ',' number ']' | number | '$' name | word | quoted
 ///            | ('min' | 'max' | 'abs' | 'if') '(' either (',' either)* ')'
 /// `a < b < c` is `a < b and b < c`.
 class ExpressionParser {
@@ -162,6 +162,7 @@ class ExpressionParser {
       text_.expect(")");
       return inner;
     }
+    if (text_.accept("[")) return sides();
     if (text_.accept("$")) return name();
     if (text_.at_number()) return number();
     for (const std::string_view quote : {"'", "\""}) {
@@ -193,6 +194,21 @@ class ExpressionParser {
     const auto fraction = parse_number(digits);
     if (!fraction) fail(in_quotes(digits) + " is not a number" + word_that_begins(digits));
     return constant_part(*fraction);
+  }
+
+  ExpressionPart sides() {
+    Sides sides{};
+    for (std::size_t i = 0; i < sides.size(); ++i) {
+      if (i > 0) text_.expect(",");
+      const std::string digits = text_.at_number() ? text_.consume_number() : "";
+      const auto side = parse_integer(digits);
+      if (!side)
+        fail("expected whole numbers [height, width], got " +
+             (digits.empty() ? text_.rest() : in_quotes(digits)));
+      sides[i] = *side;
+    }
+    text_.expect("]");
+    return constant_part(sides);
   }
 
   /// Reads a function, true, false, null, or a word to compare with.
@@ -358,22 +374,46 @@ bool is_arithmetic(const ConfigNode& scalar) {
          text.starts_with("min(") || text.starts_with("max(") || text.starts_with("if(");
 }
 
+/// Parses a height and a width.
+Expression parse_list(const ConfigNode& list, Names& names) {
+  if (list.items().size() != 2) list.fail_expected("a single value or [height, width]");
+  auto sides = std::make_shared<ExpressionNode>();
+  sides->operation = Operation::kSides;
+  bool is_constant = true;
+  std::string text;
+  for (const ConfigNode& item : list.items()) {
+    const Expression side = Expression::parse(item, names);
+    const ExpressionNode& part = *side.root();
+    const bool is_value = part.operation == Operation::kConstant;
+    if (is_value && !std::holds_alternative<std::int64_t>(part.constant))
+      item.fail_expected("a whole number");
+    is_constant = is_constant && is_value;
+    sides->operands.push_back(side.root());
+    sides->size += part.size;
+    text += (text.empty() ? "[" : ", ") + item.as_text();
+  }
+  ConfigNode line = ConfigNode::make_scalar(text + ']', list.position());
+  line.assign_paths(list.path());
+  return is_constant ? Expression(constant_part(read_value(list)), line) : Expression(sides, line);
+}
+
 }  // namespace
 
-Expression Expression::parse(const ConfigNode& scalar, Names& names) {
+Expression Expression::parse(const ConfigNode& node, Names& names) {
   constexpr std::size_t kLongest = 10'000;
-  if (scalar.is_map() && (scalar.find("choice") != nullptr || scalar.find("range") != nullptr)) {
-    scalar.fail("a choice belongs under `parameters`, with a name; write $NAME here");
+  if (node.is_list()) return parse_list(node, names);
+  if (node.is_map() && (node.find("choice") != nullptr || node.find("range") != nullptr)) {
+    node.fail("a choice belongs under `parameters`, with a name; write $NAME here");
   }
-  Value value = read_value(scalar);
-  if (std::holds_alternative<std::string>(value) && is_arithmetic(scalar)) {
-    if (scalar.as_text().size() > kLongest) {
-      scalar.fail("the expression has more than " + std::to_string(kLongest) + " characters");
+  Value value = read_value(node);
+  if (std::holds_alternative<std::string>(value) && is_arithmetic(node)) {
+    if (node.as_text().size() > kLongest) {
+      node.fail("the expression has more than " + std::to_string(kLongest) + " characters");
     }
-    const ConfigNode line = on_one_line(scalar);
+    const ConfigNode line = on_one_line(node);
     return {ExpressionParser(line, names).parse(), line};
   }
-  return {constant_part(std::move(value)), scalar};
+  return {constant_part(std::move(value)), node};
 }
 
 }  // namespace skyline::space

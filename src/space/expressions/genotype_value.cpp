@@ -6,10 +6,13 @@
 #include "core/text/hash.hpp"
 #include "core/text/wording.hpp"
 #include "space/expressions/expression.hpp"
+#include "space/expressions/expression_text.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <vector>
 
 namespace skyline::space {
@@ -37,8 +40,23 @@ bool is_near(const Value& value, double number) {
          std::abs(number - *fraction) <= kFloatRounding * std::abs(*fraction);
 }
 
+/// Reads a height and a width.
+Sides read_sides(const ConfigNode& list) {
+  if (list.items().size() != 2) list.fail_expected("a single value or [height, width]");
+  Sides sides{};
+  for (std::size_t i = 0; i < sides.size(); ++i) {
+    const ConfigNode& side = list.items()[i];
+    const auto read =
+        side.is_scalar() && !side.quoted() ? parse_integer(side.as_text()) : std::optional<std::int64_t>();
+    if (!read) side.fail_expected("a whole number");
+    sides[i] = *read;
+  }
+  return sides;
+}
+
 /// Returns whether a text in small letters means a value that is no number.
 bool means(const Value& value, const std::string& word) {
+  if (const auto* sides = std::get_if<Sides>(&value)) return parse_sides(word) == *sides;
   if (std::holds_alternative<Null>(value))
     return word.empty() || word == "nan" || word == "none" || word == "null";
   return std::holds_alternative<bool>(value) && word == to_text(value);
@@ -50,17 +68,35 @@ std::string to_text(const Value& value) {
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return std::to_string(*integer);
   if (const auto* number = std::get_if<double>(&value)) return number_text(*number);
   if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
+  if (const auto* sides = std::get_if<Sides>(&value)) {
+    return '[' + std::to_string((*sides)[0]) + ", " + std::to_string((*sides)[1]) + ']';
+  }
   return std::holds_alternative<Null>(value) ? "null" : std::get<std::string>(value);
 }
 
-Value read_value(const ConfigNode& scalar) {
-  if (!scalar.is_scalar()) scalar.fail_expected("a single value");
-  const std::string& text = scalar.as_text();
-  if (scalar.quoted()) return text;
+std::optional<Sides> parse_sides(std::string_view text) {
+  std::string dense;
+  std::ranges::remove_copy_if(text, std::back_inserter(dense), is_blank);
+  const std::size_t comma = dense.find(',');
+  if (!dense.starts_with('[') || !dense.ends_with(']') || comma == std::string::npos) return std::nullopt;
+  const auto height = parse_integer(dense.substr(1, comma - 1));
+  const auto width = parse_integer(dense.substr(comma + 1, dense.size() - comma - 2));
+  return height && width ? std::optional(Sides{*height, *width}) : std::nullopt;
+}
+
+Value as_value(const Sides& sides) {
+  return sides[0] == sides[1] ? Value(sides[0]) : Value(sides);
+}
+
+Value read_value(const ConfigNode& node) {
+  if (node.is_list()) return read_sides(node);
+  if (!node.is_scalar()) node.fail_expected("a single value");
+  const std::string& text = node.as_text();
+  if (node.quoted()) return text;
   if (const auto integer = parse_integer(text)) return *integer;
   if (is_whole(text)) {
-    scalar.fail(shortened(text) +
-                " has more than 64 bits: write a fraction, as in 1.0e+19, or a text in quotes");
+    node.fail(shortened(text) +
+              " has more than 64 bits: write a fraction, as in 1.0e+19, or a text in quotes");
   }
   if (const auto number = parse_number(text)) return *number;
   if (const auto flag = parse_bool(text)) return *flag;

@@ -135,17 +135,22 @@ const LayerTemplate::Attribute* LayerTemplate::find(std::string_view name) const
   return found == attributes_.end() ? nullptr : &*found;
 }
 
-std::int64_t TemplateReader::integer(std::string_view name, std::int64_t minimum,
-                                     std::string_view /*meaning*/) {
+const LayerTemplate::Attribute& TemplateReader::required(std::string_view name) {
   const auto* attribute = layer_.find(name);
   if (attribute == nullptr) fail("missing attribute `" + std::string(name) + "`");
-  const Value value = attribute->expression.evaluate(bindings_);
+  return *attribute;
+}
+
+std::int64_t TemplateReader::integer(std::string_view name, std::int64_t minimum,
+                                     std::string_view /*meaning*/) {
+  const LayerTemplate::Attribute& attribute = required(name);
+  const Value value = attribute.expression.evaluate(bindings_);
   const std::optional<std::int64_t> integer = as_whole(value);
   if (!integer || *integer < minimum) {
-    fail_expected(*attribute, "a whole number of at least " + std::to_string(minimum), value);
+    fail_expected(attribute, "a whole number of at least " + std::to_string(minimum), value);
   }
   if (*integer > kLargestAttribute) {
-    fail_expected(*attribute, "a whole number of at most " + std::to_string(kLargestAttribute), value);
+    fail_expected(attribute, "a whole number of at most " + std::to_string(kLargestAttribute), value);
   }
   return *integer;
 }
@@ -163,6 +168,39 @@ std::optional<std::int64_t> TemplateReader::integer_or_word(std::string_view nam
   if (is_number(value)) return integer(name, minimum, meaning);
   if (to_text(value) != word) fail_expected(*attribute, std::string(word) + " or a whole number", value);
   return std::nullopt;
+}
+
+Sides TemplateReader::sides(std::string_view name, std::int64_t minimum, std::string_view meaning) {
+  const LayerTemplate::Attribute& attribute = required(name);
+  const Value value = attribute.expression.evaluate(bindings_);
+  const auto* sides = std::get_if<Sides>(&value);
+  if (sides == nullptr) {
+    const std::int64_t side = integer(name, minimum, meaning);
+    return {side, side};
+  }
+  const auto [least, most] = std::minmax((*sides)[0], (*sides)[1]);
+  if (least < minimum) {
+    fail_expected(attribute, "whole numbers of at least " + std::to_string(minimum), value);
+  }
+  if (most > kLargestAttribute) {
+    fail_expected(attribute, "whole numbers of at most " + std::to_string(kLargestAttribute), value);
+  }
+  return *sides;
+}
+
+Sides TemplateReader::sides_or(std::string_view name, std::int64_t minimum, const Sides& fallback,
+                               std::string_view meaning) {
+  return layer_.find(name) == nullptr ? fallback : sides(name, minimum, meaning);
+}
+
+std::optional<Sides> TemplateReader::sides_or_word(std::string_view name, std::int64_t minimum,
+                                                   std::string_view word, std::string_view meaning) {
+  const auto* attribute = layer_.find(name);
+  const bool are_sides =
+      attribute != nullptr && std::holds_alternative<Sides>(attribute->expression.evaluate(bindings_));
+  if (are_sides) return sides(name, minimum, meaning);
+  const std::optional<std::int64_t> side = integer_or_word(name, minimum, word, meaning);
+  return side ? std::optional(Sides{*side, *side}) : std::nullopt;
 }
 
 double TemplateReader::number_or(std::string_view name, const Range& range, double fallback,

@@ -67,6 +67,11 @@ class TemplateReader final : public AttributeReader {
                           std::string_view meaning) override;
   std::optional<std::int64_t> integer_or_word(std::string_view name, std::int64_t minimum,
                                               std::string_view word, std::string_view meaning) override;
+  Sides sides(std::string_view name, std::int64_t minimum, std::string_view meaning) override;
+  Sides sides_or(std::string_view name, std::int64_t minimum, const Sides& fallback,
+                 std::string_view meaning) override;
+  std::optional<Sides> sides_or_word(std::string_view name, std::int64_t minimum, std::string_view word,
+                                     std::string_view meaning) override;
   double number_or(std::string_view name, const Range& range, double fallback,
                    std::string_view meaning) override;
   bool flag_or(std::string_view name, bool fallback, std::string_view meaning) override;
@@ -74,6 +79,8 @@ class TemplateReader final : public AttributeReader {
   [[noreturn]] void fail_at(std::string_view name, std::string_view message) override;
 
  private:
+  /// Returns an attribute that must be given. @throws UserError
+  const LayerTemplate::Attribute& required(std::string_view name);
   [[noreturn]] void fail_expected(const LayerTemplate::Attribute& attribute, const std::string& expected,
                                   const Value& value);
 

@@ -30,6 +30,8 @@ class NetworkBuilder {
   TensorIndex current() const { return current_; }
   void continue_from(TensorIndex tensor) { current_ = tensor; }
   const Shape& shape_of(TensorIndex tensor) const;
+  /// Returns the layers so far. The reference is valid until the next one is added.
+  const std::vector<Layer>& layers() const { return network_.layers; }
   /// Returns the named tensor with the number of the name.
   TensorIndex& named(std::size_t number);
   /// Bounds the work on a network that is enormous, or whose repetitions add nothing.

@@ -11,15 +11,24 @@ LayerTemplate layer_of(const std::string& kind, const ConfigNode& source, const 
   return LayerTemplate::fixed(*find_layer_kind(kind), source, attributes);
 }
 
+/// Returns whether a layer moves in steps of other heights than widths.
+bool has_two_strides(const Layer& layer) {
+  const Value* const stride = layer.attributes.find("stride");
+  return stride != nullptr && std::holds_alternative<Sides>(*stride);
+}
+
 /// Returns the stride with which a 1x1 convolution turns `from` into `to`, or nullopt if there is none.
-std::optional<std::int64_t> stride_between(const Shape& from, const Shape& to) {
+/// @param may_differ  whether the stride may have two sides; without such layers it never had
+std::optional<Sides> stride_between(const Shape& from, const Shape& to, bool may_differ) {
   const auto steps = [](std::int64_t size, std::int64_t stride) { return (size - 1) / stride + 1; };
   const auto smallest = [](std::int64_t size, std::int64_t most_steps) {
     return (size - 1) / most_steps + 1;
   };
-  const std::int64_t stride = std::max(smallest(from.height, to.height), smallest(from.width, to.width));
+  Sides stride{smallest(from.height, to.height), smallest(from.width, to.width)};
+  if (!may_differ) stride.fill(std::max(stride[0], stride[1]));
   // If this stride gives too few steps in one direction, a larger one would give even fewer.
-  if (steps(from.height, stride) != to.height || steps(from.width, stride) != to.width) return std::nullopt;
+  if (steps(from.height, stride[0]) != to.height || steps(from.width, stride[1]) != to.width)
+    return std::nullopt;
   return stride;
 }
 
@@ -33,30 +42,33 @@ class Residual final : public NetworkItem {
 
   void build(NetworkBuilder& builder, const Bindings& bindings) const override {
     const TensorIndex start = builder.current();
+    const auto first = std::ssize(builder.layers());
     body_->build(builder, bindings);
     const TensorIndex end = builder.current();
     if (end == start) return;
+    const bool may_differ =
+        std::any_of(builder.layers().begin() + first, builder.layers().end(), has_two_strides);
     builder.continue_from(start);
     if (shortcut_.kind == Shortcut::Kind::kGiven) {
       shortcut_.given->build(builder, bindings);
     } else if (builder.shape_of(start) != builder.shape_of(end)) {
       if (shortcut_.kind == Shortcut::Kind::kNone) return builder.continue_from(end);
-      project(builder, bindings, builder.shape_of(end));
+      project(builder, bindings, builder.shape_of(end), may_differ);
     }
     builder.add(add_, bindings, {builder.current(), end});
   }
 
  private:
-  void project(NetworkBuilder& builder, const Bindings& bindings, const Shape& to) const {
+  void project(NetworkBuilder& builder, const Bindings& bindings, const Shape& to, bool may_differ) const {
     const Shape& from = builder.shape_of(builder.current());
-    const auto stride = stride_between(from, to);
+    const auto stride = stride_between(from, to, may_differ);
     if (!stride) {
       source_.fail("no stride takes the input " + to_text(from) + " to the body's output " + to_text(to) +
                    "; write `projection:` as a list of layers");
     }
     const Attributes attributes{{"channels", to.channels},
                                 {"kernel", std::int64_t{1}},
-                                {"stride", *stride},
+                                {"stride", as_value(*stride)},
                                 {"padding", std::int64_t{0}},
                                 {"bias", false}};
     builder.add(layer_of("conv2d", source_, attributes), bindings);

@@ -35,19 +35,9 @@ std::string python_text(double number) {
 }
 
 bool all_numeric(const Parameter& parameter) {
-  return std::ranges::none_of(parameter.values, [](const Value& value) {
-    return std::holds_alternative<std::string>(value) || std::holds_alternative<Null>(value);
+  return std::ranges::all_of(parameter.values, [](const Value& value) {
+    return is_number(value) || std::holds_alternative<bool>(value);
   });
-}
-
-/// Refuses kinds of layers that say no int8 steps.
-void check_int8(const ConfigNode& asks, const std::vector<std::string>& kinds) {
-  for (const std::string& name : kinds) {
-    const LayerKind* kind = find_layer_kind(name);
-    if (kind == nullptr || says_int8(*kind)) continue;
-    asks.fail("costs in int8 need the int8 steps of each layer, and the layer kind `" + name +
-              "` says none: write its LayerKind::int8");
-  }
 }
 
 }  // namespace
@@ -94,7 +84,9 @@ SearchSpace SearchSpace::parse(const ConfigNode& section, const DataShape& data,
   state->registered_kinds.assign(reader.registered_kinds().begin(), reader.registered_kinds().end());
   const std::optional<ConfigNode> asks = int8 ? int8 : reader.asks_for_int8();
   state->has_int8_costs = asks && state->network != nullptr;
-  if (state->has_int8_costs) check_int8(*asks, state->registered_kinds);
+  if (state->has_int8_costs) {
+    if (const auto problem = int8_problem(state->registered_kinds, "costs")) asks->fail(*problem);
+  }
   SearchSpace space;
   if (state->where->count() == 0) {
     const std::vector<std::string> failures = state->where->failures();

@@ -212,7 +212,7 @@ OptionKind<ConfigNode> named_blocks() {
 const OptionTable<ParameterForm>& parameter_keys() {
   static const OptionTable<ParameterForm> table{
       {"choice", &ParameterForm::choice, tree("a list of values", schema_of("{type: array, minItems: 1}")),
-       "The values: numbers, words, true/false or null, each once."},
+       "The values: numbers, words, true/false, null or [height, width], each once."},
       {"range", &ParameterForm::range,
        tree("[first, last] or [first, last, step]",
             schema_of("{type: array, items: {type: number}, minItems: 2, maxItems: 3}")),

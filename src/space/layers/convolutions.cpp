@@ -25,39 +25,72 @@ class Convolution final : public LayerKind {
   std::int64_t groups(const Layer& layer) const {
     return form_.has_groups ? attribute_integer_or(layer, "groups", 1) : layer.input().channels;
   }
+  Window window(const Layer& layer) const { return Window::of(layer, !form_.is_two_dimensional); }
   void check_groups(const Layer& layer, AttributeReader& reader) const;
 
   Form form_;
 };
 
-std::int64_t same_padding(std::int64_t kernel, std::int64_t dilation) {
-  return dilation * (kernel - 1) / 2;
+Sides twice(std::int64_t side) {
+  return {side, side};
 }
 
-// Replaces `same` by the number that it means: networks that differ only in spelling are one architecture.
-std::int64_t read_padding(std::int64_t kernel, std::int64_t dilation, AttributeReader& reader) {
-  if (const auto padding = reader.integer_or_word(
-          "padding", 0, "same",
-          "Zeros around the input; `same`: half of an odd kernel, so that stride 1 keeps height and width."))
-    return *padding;
-  if (kernel % 2 == 0) {
-    reader.fail_at("padding", "same needs an odd kernel, got kernel " + std::to_string(kernel));
+/// Reads attributes of a window: two sides of one over images, one number of one over sequences.
+class WindowReader {
+ public:
+  WindowReader(AttributeReader& reader, bool is_two_dimensional)
+      : reader_(reader), is_two_dimensional_(is_two_dimensional) {}
+
+  Sides kernel() {
+    constexpr std::string_view kName = "kernel";
+    if (is_two_dimensional_) return reader_.sides(kName, 1, "Height and width of the window.");
+    return twice(reader_.integer(kName, 1, "Width of the window."));
   }
-  return same_padding(kernel, dilation);
+  /// Reads an attribute that is 1 unless it is given.
+  Sides one_or(std::string_view name, std::string_view meaning) {
+    if (is_two_dimensional_) return reader_.sides_or(name, 1, {1, 1}, meaning);
+    return twice(reader_.integer_or(name, 1, 1, meaning));
+  }
+  /// Returns nullopt for `same`.
+  std::optional<Sides> padding() {
+    constexpr std::string_view kName = "padding";
+    constexpr std::string_view kMeaning =
+        "Zeros around the input; `same`: half of an odd kernel, so that stride 1 keeps height and width.";
+    if (is_two_dimensional_) return reader_.sides_or_word(kName, 0, "same", kMeaning);
+    const std::optional<std::int64_t> side = reader_.integer_or_word(kName, 0, "same", kMeaning);
+    return side ? std::optional(twice(*side)) : std::nullopt;
+  }
+
+ private:
+  AttributeReader& reader_;
+  bool is_two_dimensional_;
+};
+
+bool is_odd(const Sides& kernel) {
+  return kernel[0] % 2 == 1 && kernel[1] % 2 == 1;
+}
+
+/// Returns the padding by which an odd kernel keeps height and width.
+Sides same_padding(const Sides& kernel, const Sides& dilation) {
+  return {dilation[0] * (kernel[0] - 1) / 2, dilation[1] * (kernel[1] - 1) / 2};
 }
 
 void Convolution::read_attributes(Layer& layer, AttributeReader& reader) const {
-  const std::int64_t kernel = reader.integer(
-      "kernel", 1, form_.is_two_dimensional ? "Height and width of the window." : "Width of the window.");
+  WindowReader window(reader, form_.is_two_dimensional);
+  const Sides kernel = window.kernel();
   if (form_.has_channels) {
     layer.attributes["channels"] = reader.integer("channels", 1, "Channels of the output.");
   }
-  layer.attributes["kernel"] = kernel;
-  layer.attributes["stride"] = reader.integer_or("stride", 1, 1, "Step of the window.");
-  const std::int64_t dilation =
-      reader.integer_or("dilation", 1, 1, "Distance between neighbours in the window.");
-  set_unless(layer, "dilation", dilation, 1);
-  layer.attributes["padding"] = read_padding(kernel, dilation, reader);
+  layer.attributes["kernel"] = as_value(kernel);
+  layer.attributes["stride"] = as_value(window.one_or("stride", "Step of the window."));
+  const Sides dilation = window.one_or("dilation", "Distance between neighbours in the window.");
+  set_unless(layer, "dilation", as_value(dilation), 1);
+  const std::optional<Sides> padding = window.padding();
+  if (!padding && !is_odd(kernel)) {
+    reader.fail_at("padding", "same needs an odd kernel, got kernel " + to_text(as_value(kernel)));
+  }
+  // `same` becomes the number that it means: networks that differ only in spelling are one architecture.
+  layer.attributes["padding"] = as_value(padding.value_or(same_padding(kernel, dilation)));
   if (form_.has_groups) {
     set_unless(
         layer, "groups",
@@ -82,19 +115,16 @@ void Convolution::infer(Layer& layer, AttributeReader& reader) const {
   const Shape& input = layer.input();
   if (!form_.is_two_dimensional) require_sequence(layer, reader);
   check_groups(layer, reader);
-  const std::int64_t kernel = attribute_integer(layer, "kernel");
-  const Sliding window{.kernel = kernel,
-                       .stride = attribute_integer(layer, "stride"),
-                       .padding = attribute_integer(layer, "padding"),
-                       .dilation = attribute_integer_or(layer, "dilation", 1)};
-  layer.output = window.over(input, form_.is_two_dimensional, reader);
+  const Window window = this->window(layer);
+  layer.output = places_of(window, layer, reader);
   const std::int64_t channels = form_.has_channels ? attribute_integer(layer, "channels") : input.channels;
   const std::int64_t windowed = form_.is_separable ? input.channels : channels;
   const std::int64_t places = bounded_product(reader, {layer.output.height, layer.output.width});
-  const std::int64_t rows = form_.is_two_dimensional ? kernel : 1;
-  std::int64_t fan_in = bounded_product(reader, {input.channels / groups(layer), rows, kernel});
+  std::int64_t fan_in =
+      bounded_product(reader, {input.channels / groups(layer), window.kernel[0], window.kernel[1]});
   std::vector<std::int64_t> dims{windowed, input.channels / groups(layer)};
-  dims.resize(form_.is_two_dimensional ? 4 : 3, kernel);
+  if (form_.is_two_dimensional) dims.push_back(window.kernel[0]);
+  dims.push_back(window.kernel[1]);
   layer.cost.macs = bounded_product(reader, {fan_in, windowed, places});
   if (form_.is_separable) {
     layer.tensors.push_back({"depthwise_weight", dims, Initializer::kKaimingUniform, fan_in, true});
@@ -114,10 +144,9 @@ void Convolution::infer(Layer& layer, AttributeReader& reader) const {
 }
 
 Traits Convolution::traits(const Layer& layer) const {
-  const std::int64_t kernel = attribute_integer(layer, "kernel");
-  const bool keeps_places =
-      attribute_integer(layer, "stride") == 1 && kernel % 2 == 1 &&
-      attribute_integer(layer, "padding") == same_padding(kernel, attribute_integer_or(layer, "dilation", 1));
+  const Window window = this->window(layer);
+  const bool keeps_places = window.stride == Sides{1, 1} && is_odd(window.kernel) &&
+                            window.padding == same_padding(window.kernel, window.dilation);
   const bool holds_input = groups(layer) == 1 ? layer.output.channels >= layer.input().channels
                                               : layer.output.channels == layer.input().channels;
   return {.features = form_.has_channels ? Features::kNew : Features::kKept,
@@ -127,7 +156,7 @@ Traits Convolution::traits(const Layer& layer) const {
 
 std::optional<Int8Tensor> Convolution::int8(Int8Steps& steps) const {
   const Layer& layer = steps.layer();
-  const Window window = Window::of(layer, !form_.is_two_dimensional);
+  const Window window = this->window(layer);
   const std::string bias = attribute_flag(layer, "bias") ? "bias" : "";
   if (!form_.is_separable) {
     return steps.convolution(steps.input(),

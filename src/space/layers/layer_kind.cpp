@@ -2,6 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/config/config_text.hpp"
 #include "core/registry.hpp"
 #include "space/layers/layers.hpp"
 
@@ -40,6 +41,18 @@ Traits traits_by_shape(const Layer& layer) {
   return {.features = keeps ? Features::kKept : Features::kNew, .draws = true};
 }
 
+/// Describes two integers, or one that stands for both.
+OptionKind<Sides> sides_of_at_least(std::int64_t minimum) {
+  OptionKind<Sides> kind{integer<std::int64_t>(at_least(static_cast<double>(minimum)))};
+  ConfigNode both =
+      load_yaml_text("{type: array, items: {type: [integer, string]}, minItems: 2, maxItems: 2}", "schema");
+  both.set("items.minimum", ConfigNode::make_integer(minimum));
+  kind.schema = ConfigNode::make_map({{"anyOf", ConfigNode::make_list({kind.schema, both}, {}), {}}}, {});
+  kind.expected += ", or [height, width]";
+  kind.write = [](const Sides& sides) { return ConfigNode::make_scalar(to_text(as_value(sides)), {}); };
+  return kind;
+}
+
 /// Notes the attributes that a kind asks for, and answers with the default, or the smallest value plus
 /// `more`.
 class AttributeRecorder final : public AttributeReader {
@@ -61,6 +74,22 @@ class AttributeRecorder final : public AttributeReader {
                                               std::string_view word, std::string_view meaning) override {
     const auto kind =
         or_keyword(std::string(word), skyline::integer<std::int64_t>(at_least(static_cast<double>(minimum))));
+    note(name, meaning, kind, kind.write(std::nullopt));
+    return std::nullopt;
+  }
+  Sides sides(std::string_view name, std::int64_t minimum, std::string_view meaning) override {
+    note(name, meaning, sides_of_at_least(minimum), {});
+    return {minimum + more_, minimum + more_};
+  }
+  Sides sides_or(std::string_view name, std::int64_t minimum, const Sides& fallback,
+                 std::string_view meaning) override {
+    const OptionKind<Sides> kind = sides_of_at_least(minimum);
+    note(name, meaning, kind, kind.write(fallback));
+    return fallback;
+  }
+  std::optional<Sides> sides_or_word(std::string_view name, std::int64_t minimum, std::string_view word,
+                                     std::string_view meaning) override {
+    const auto kind = or_keyword(std::string(word), sides_of_at_least(minimum));
     note(name, meaning, kind, kind.write(std::nullopt));
     return std::nullopt;
   }
@@ -141,23 +170,28 @@ std::vector<std::string> layer_kind_names() {
   return registry().names();
 }
 
-void set_unless(Layer& layer, std::string_view name, std::int64_t value, std::int64_t neutral) {
-  if (value != neutral) layer.attributes[name] = value;
+void set_unless(Layer& layer, std::string_view name, const Value& value, std::int64_t neutral) {
+  if (value != Value(neutral)) layer.attributes[name] = value;
 }
 
-Shape Sliding::over(const Shape& input, bool both_ways, AttributeReader& reader) const {
-  const std::int64_t span = dilation * (kernel - 1) + 1;
-  const std::int64_t shortest = both_ways ? std::min(input.height, input.width) : input.width;
-  if (span > shortest + 2 * padding) {
-    reader.fail("kernel " + std::to_string(kernel) +
-                (dilation > 1 ? " with dilation " + std::to_string(dilation) : "") +
-                " is larger than its input " + to_text(input) +
-                (padding > 0 ? " with padding " + std::to_string(padding) : ""));
+Shape places_of(const Window& window, const Layer& layer, AttributeReader& reader) {
+  const Shape& input = layer.input();
+  Sides places{input.height, input.width};
+  for (std::size_t axis = 0; axis < places.size(); ++axis) {
+    const std::int64_t span = window.dilation[axis] * (window.kernel[axis] - 1) + 1;
+    if (span > places[axis] + 2 * window.padding[axis]) {
+      const auto written = [&](const char* before, const char* name) {
+        const Value* const value = layer.attributes.find(name);
+        const bool is_given = value != nullptr && *value != Value(std::int64_t{0});
+        return is_given ? std::string(before) + name + ' ' + to_text(*value) : "";
+      };
+      reader.fail(written("", "kernel") + written(" with ", "dilation") + " is larger than its input " +
+                  to_text(input) + written(" with ", "padding"));
+    }
+    places[axis] = sliding_output(places[axis], span, window.stride[axis], window.padding[axis]);
   }
-  const std::int64_t rows = both_ways ? sliding_output(input.height, span, stride, padding) : 1;
-  const std::int64_t columns = sliding_output(input.width, span, stride, padding);
-  bounded_product(reader, {input.channels, rows, columns});
-  return {input.channels, rows, columns};
+  bounded_product(reader, {input.channels, places[0], places[1]});
+  return {input.channels, places[0], places[1]};
 }
 
 void require_sequence(const Layer& layer, AttributeReader& reader) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "skyline/space/layer_kind.hpp"
+#include "skyline/space/window.hpp"
 
 #include <initializer_list>
 #include <memory>
@@ -25,20 +26,11 @@ void add_wiring(KindList& kinds);
 bool is_built_in(std::string_view kind);
 
 /// Notes an attribute, unless its value is the one that does nothing (Layer::attributes).
-void set_unless(Layer& layer, std::string_view name, std::int64_t value, std::int64_t neutral);
+void set_unless(Layer& layer, std::string_view name, const Value& value, std::int64_t neutral);
 
-/// A square window that slides along an input, both ends padded.
-struct Sliding {
-  std::int64_t kernel = 1;
-  std::int64_t stride = 1;
-  std::int64_t padding = 0;
-  std::int64_t dilation = 1;
-
-  /// Returns the shape of the places of the window, with the channels of the input.
-  /// @param both_ways  false if it slides along the width only and has height 1
-  /// @throws UserError through `reader` if the window does not fit
-  Shape over(const Shape& input, bool both_ways, AttributeReader& reader) const;
-};
+/// Returns the shape of the places of a layer's window over its input, with the channels of the input.
+/// @throws UserError through `reader` if the window does not fit
+Shape places_of(const Window& window, const Layer& layer, AttributeReader& reader);
 
 /// Returns the output length of a window that slides along `input`, both ends padded. @pre the window fits
 std::int64_t sliding_output(std::int64_t input, std::int64_t kernel, std::int64_t stride,

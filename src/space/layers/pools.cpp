@@ -9,8 +9,19 @@ namespace {
 Traits traits_of_pool(const Layer& layer, bool is_maximum) {
   return {.features = Features::kKept,
           .distribution = is_maximum ? Distribution::kKept : Distribution::kUnknown,
-          .is_identity = layer.output == layer.input() && attribute_integer_or(layer, "kernel", 1) == 1,
+          .is_identity = layer.output == layer.input() && Window::of_pool(layer).kernel == Sides{1, 1},
           .zeros = Zeros::kIfAll};
+}
+
+/// Refuses a height that a sequence does not have. Height 1 is as good as none.
+void check_of_sequence(const Layer& layer, AttributeReader& reader) {
+  for (const auto& [name, neutral] :
+       {std::pair{"kernel", 1}, std::pair{"stride", 1}, std::pair{"padding", 0}}) {
+    const Value* const value = layer.attributes.find(name);
+    const auto* const sides = value == nullptr ? nullptr : std::get_if<Sides>(value);
+    if (sides == nullptr || (*sides)[0] == neutral) continue;
+    reader.fail_at(name, "expected a number for a sequence, got " + to_text(*sides));
+  }
 }
 
 Int8Tensor int8_pool(Int8Steps& steps, bool is_maximum, const Window& window) {
@@ -28,26 +39,23 @@ class Pool final : public LayerKind {
   std::string_view name() const override { return is_maximum_ ? "max_pool" : "average_pool"; }
 
   void read_attributes(Layer& layer, AttributeReader& reader) const override {
-    const std::int64_t kernel = reader.integer("kernel", 1, "Height and width of the window.");
-    layer.attributes["kernel"] = kernel;
-    layer.attributes["stride"] =
-        reader.integer_or("stride", 1, kernel, "Step of the window, both ways; the kernel unless given.");
-    const std::int64_t padding =
-        reader.integer_or("padding", 0, 0, "Border around the input, of places that do not count.");
-    if (padding > kernel / 2) {
-      reader.fail_at("padding", "expected at most half of kernel " + std::to_string(kernel) + ", got " +
-                                    std::to_string(padding));
+    const Sides kernel = reader.sides("kernel", 1, "Height and width of the window.");
+    layer.attributes["kernel"] = as_value(kernel);
+    layer.attributes["stride"] = as_value(
+        reader.sides_or("stride", 1, kernel, "Step of the window, both ways; the kernel unless given."));
+    const Sides padding =
+        reader.sides_or("padding", 0, {0, 0}, "Border around the input, of places that do not count.");
+    if (padding[0] > kernel[0] / 2 || padding[1] > kernel[1] / 2) {
+      reader.fail_at("padding", "expected at most half of kernel " + to_text(as_value(kernel)) + ", got " +
+                                    to_text(as_value(padding)));
     }
-    set_unless(layer, "padding", padding, 0);
+    set_unless(layer, "padding", as_value(padding), 0);
   }
 
   void infer(Layer& layer, AttributeReader& reader) const override {
-    const Shape& input = layer.input();
-    const Sliding window{.kernel = attribute_integer(layer, "kernel"),
-                         .stride = attribute_integer(layer, "stride"),
-                         .padding = attribute_integer_or(layer, "padding", 0)};
-    layer.output = window.over(input, input.height > 1, reader);
-    layer.cost.flops = input.elements();
+    if (layer.input().height == 1) check_of_sequence(layer, reader);
+    layer.output = places_of(Window::of_pool(layer), layer, reader);
+    layer.cost.flops = layer.input().elements();
   }
 
   Traits traits(const Layer& layer) const override { return traits_of_pool(layer, is_maximum_); }

@@ -81,6 +81,14 @@ std::int64_t attribute_integer_or(const Layer& layer, std::string_view name, std
   return layer.attributes.find(name) != nullptr ? attribute_integer(layer, name) : fallback;
 }
 
+Sides attribute_sides_or(const Layer& layer, std::string_view name, const Sides& fallback) {
+  const Value* value = layer.attributes.find(name);
+  if (value == nullptr) return fallback;
+  if (const auto* sides = std::get_if<Sides>(value)) return *sides;
+  const std::int64_t side = attribute_integer(layer, name);
+  return {side, side};
+}
+
 double attribute_number(const Layer& layer, std::string_view name) {
   return attribute<double>(layer, name);
 }

@@ -57,21 +57,20 @@ std::int64_t elements_of(const Layer& layer, const std::string& tensor) {
 
 }  // namespace
 
+std::vector<Int8Activations> int8_activations(const Int8View& view, const Network& network) {
+  std::vector<Int8Activations> steps(view.steps.size());
+  for (std::size_t i = 0; i < steps.size(); ++i) steps[i].alive = inner_bytes(view.steps[i], view, network);
+  for (const Buffer& buffer : buffers_of(view)) {
+    for (std::size_t i = buffer.first; i <= buffer.last && i < steps.size(); ++i)
+      steps[i].alive += buffer.bytes;
+    if (buffer.last < steps.size()) steps[buffer.last].ending += buffer.bytes;
+  }
+  return steps;
+}
+
 std::int64_t int8_peak_activation_bytes(const Int8View& view, const Network& network) {
-  const std::vector<Buffer> buffers = buffers_of(view);
-  std::vector<std::int64_t> changes(view.steps.size() +
-                                    1);  // change of the living bytes at the start of each step
-  for (const Buffer& buffer : buffers) {
-    changes[buffer.first] += buffer.bytes;
-    changes[std::min(buffer.last + 1, view.steps.size())] -= buffer.bytes;
-  }
-  std::int64_t living = 0;
-  std::int64_t peak = view.steps.empty() ? buffers.front().bytes : 0;
-  for (std::size_t i = 0; i < view.steps.size(); ++i) {
-    living += changes[i];
-    peak = std::max(peak, living + inner_bytes(view.steps[i], view, network));
-  }
-  return peak;
+  if (view.steps.empty()) return buffers_of(view).front().bytes;
+  return std::ranges::max(int8_activations(view, network), {}, &Int8Activations::alive).alive;
 }
 
 std::int64_t int8_weight_bytes(const Int8View& view, const Network& network) {

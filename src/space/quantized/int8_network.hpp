@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace skyline::space {
@@ -41,8 +42,9 @@ struct Int8View {
 /// @throws UserError naming the first layer whose kind says no steps
 Int8View int8_view(const Network& network);
 
-/// Returns whether a kind says int8 steps: whether LayerKind::int8 asks for anything.
-bool says_int8(const LayerKind& kind);
+/// Returns a line about the first of some kinds of layers that says no int8 steps; nullopt if all do.
+/// @param what  what needs the steps, e.g. `costs`
+std::optional<std::string> int8_problem(const std::vector<std::string>& kinds, const std::string& what);
 
 /// The grid of a tensor: value = scale * (number - zero), numbers from -128 to 127.
 struct Int8Grid {

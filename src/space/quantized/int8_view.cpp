@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <stdexcept>
 #include <utility>
 
 namespace skyline::space {
@@ -27,7 +28,7 @@ class StepList final : public Int8Steps {
   const std::vector<SingleStep>& steps() const { return steps_; }
   Int8Tensor output() const { return outputs_.empty() ? 0 : outputs_.back(); }
 
-  const Layer& layer() const override { return network_.layers[outputs_.size()]; }
+  const Layer& layer() const override { return network_.layers.at(outputs_.size()); }
   Int8Tensor input(std::size_t index) const override {
     return layer().inputs.empty() ? 0 : outputs_[layer().inputs.at(index)];
   }
@@ -148,37 +149,28 @@ std::vector<Int8Step> joined_steps(const StepList& list) {
   return steps;
 }
 
-/// Notes that a kind asks for something. There is no layer, so it can get no further.
-class Questions final : public Int8Steps {
- public:
-  [[noreturn]] const Layer& layer() const override { note(); }
-  [[noreturn]] Int8Tensor input(std::size_t /*index*/) const override { note(); }
-  [[noreturn]] Int8Tensor convolution(Int8Tensor /*input*/, const Int8Products& /*products*/,
-                                      const Shape& /*output*/) override {
-    note();
+/// Returns whether a kind says steps: whether it asks for a layer, which a network without layers does not
+/// have.
+bool says_int8(const LayerKind& kind) {
+  const Network none;
+  StepList steps(none);
+  try {
+    return kind.int8(steps).has_value();
+  } catch (const std::out_of_range&) {
+    return true;
   }
-  [[noreturn]] Int8Tensor norm(Int8Tensor /*input*/) override { note(); }
-  [[noreturn]] Int8Tensor clamp(Int8Tensor /*input*/, double /*low*/, double /*high*/) override { note(); }
-  [[noreturn]] Int8Tensor step(Int8Op /*op*/, const std::vector<Int8Tensor>& /*inputs*/,
-                               const Shape& /*output*/, const Window& /*window*/,
-                               std::int64_t /*heads*/) override {
-    note();
-  }
-  [[noreturn]] Int8Tensor in_float() override { note(); }
-
- private:
-  [[noreturn]] static void note() { throw InternalError("a question about a layer that does not exist"); }
-};
+}
 
 }  // namespace
 
-bool says_int8(const LayerKind& kind) {
-  try {
-    Questions questions;
-    return kind.int8(questions).has_value();
-  } catch (const InternalError&) {
-    return true;
+std::optional<std::string> int8_problem(const std::vector<std::string>& kinds, const std::string& what) {
+  for (const std::string& name : kinds) {
+    const LayerKind* const kind = find_layer_kind(name);
+    if (kind == nullptr || says_int8(*kind)) continue;
+    return what + " in int8 need the int8 steps of each layer, and the layer kind `" + name +
+           "` says none: write its LayerKind::int8";
   }
+  return std::nullopt;
 }
 
 Int8View int8_view(const Network& network) {

@@ -45,6 +45,34 @@ std::optional<TargetColumn> read_target(const Json& node) {
   return target.deviation > 0 ? std::optional(target) : std::nullopt;
 }
 
+/// Returns the spectrograms that sounds become, or nullopt if they stay samples.
+/// @throws Json::exception for missing numbers and others than `skyline prep` writes
+std::optional<LogMel> log_mel_in(const Json& root) {
+  const Json& node = root.at("sound");
+  if (node.value("features", Json()) != "log-mel") return std::nullopt;
+  constexpr std::int64_t kMostLength = std::int64_t{1} << 29;
+  constexpr std::int64_t kMostWindow = std::int64_t{1} << 16;
+  constexpr std::int64_t kMostBands = 256;
+  const auto count = [&](const char* key, std::int64_t most) {
+    const Json& number = node.at(key);
+    const std::int64_t value = number.is_number_integer() ? number.get<std::int64_t>() : 0;
+    if (value < 1 || value > most) throw Json::other_error::create(500, key, &node);
+    return value;
+  };
+  LogMel made{.rate = count("rate", kMostLength),
+              .length = count("length", kMostLength),
+              .window = count("window", kMostWindow),
+              .hop = count("hop", kMostLength),
+              .bands = count("bands", kMostBands),
+              .low = node.at("low").get<double>(),
+              .high = node.at("high").get<double>(),
+              .fft = count("fft", kMostWindow)};
+  const bool fits = made.window <= made.length && made.window <= made.fft && made.low >= 0 &&
+                    made.low < made.high && made.high <= static_cast<double>(made.rate) / 2;
+  if (!fits) throw Json::other_error::create(500, "log-mel", &node);
+  return made;
+}
+
 /// Returns how samples are made from sounds or recordings; empty for those of tables.
 std::string signal_in(const Json& root) {
   for (const char* const kind : {"sound", "windows"}) {
@@ -89,6 +117,7 @@ Preparation read_preparation(const std::string& json) {
   try {
     const Json root = Json::parse(shallow_json(json));
     preparation.signal = signal_in(root);
+    if (preparation.of_sounds()) preparation.log_mel = log_mel_in(root);
     if (preparation.signal.empty()) {
       preparation.has_names = root.at("has_names").get<bool>();
       for (const Json& node : root.at("features")) preparation.features.push_back(read_feature(node));

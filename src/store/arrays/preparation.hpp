@@ -51,6 +51,21 @@ struct TargetColumn {
 /// Returns "log" or "log1p"; empty for none.
 std::string_view to_text(TargetColumn::Transform transform);
 
+/// The spectrogram that is made of a sound of `length` samples (docs/training.md, "Sounds"). Sizes are in
+/// samples, frequencies in Hz.
+struct LogMel {
+  std::int64_t rate = 0;
+  std::int64_t length = 0;
+  std::int64_t window = 0;
+  std::int64_t hop = 0;
+  std::int64_t bands = 0;
+  double low = 0;
+  double high = 0;
+  std::int64_t fft = 0;  // length of the transform
+
+  std::int64_t frames() const { return (length - window) / hop + 1; }
+};
+
 /// How rows of a table, sounds or recordings become samples: kept with a data set, and applied to new ones.
 struct Preparation {
   bool has_names = true;                // false: the columns are called 1, 2, ...
@@ -63,6 +78,7 @@ struct Preparation {
   /// For samples that are made from sounds or recordings: how, as JSON that `skyline.prep` alone applies.
   /// Then there are no features. Empty for tables.
   std::string signal;
+  std::optional<LogMel> log_mel = {};  // set where sounds become spectrograms
 
   bool of_sounds() const { return signal.starts_with(R"({"sound")"); }
   /// Returns whether samples with so many values can have been made so.

@@ -116,12 +116,12 @@ std::optional<std::uint64_t> step_of_values(std::string_view event) {
 /// Returns a message of struct.proto.
 ProtobufWriter value_message(const space::Value& value) {
   ProtobufWriter message;
-  if (std::holds_alternative<std::string>(value) || std::holds_alternative<space::Null>(value)) {
-    message.add_text(kStringValue, space::to_text(value));
-  } else if (const auto* flag = std::get_if<bool>(&value)) {
+  if (const auto* flag = std::get_if<bool>(&value)) {
     message.add_integer(kBoolValue, *flag ? 1 : 0);
-  } else {
+  } else if (std::holds_alternative<std::int64_t>(value) || std::holds_alternative<double>(value)) {
     message.add_double(kNumberValue, space::as_number(value));
+  } else {
+    message.add_text(kStringValue, space::to_text(value));
   }
   return message;
 }

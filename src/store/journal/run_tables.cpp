@@ -56,7 +56,8 @@ Type value_as(const trial::CellValue& value, const Type& none) {
 void add_cells(Table& rows, const Cells& cells, const std::vector<std::string>& names) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto add = [&]<typename Type>(const Type& none) {
-      if constexpr (!std::is_same_v<Type, space::Null>) rows(names[i], value_as(cells[i].value, none));
+      constexpr bool has_columns = !std::is_same_v<Type, space::Null> && !std::is_same_v<Type, space::Sides>;
+      if constexpr (has_columns) rows(names[i], value_as(cells[i].value, none));
     };
     std::visit(add, cells[i].none);
   }

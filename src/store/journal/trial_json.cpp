@@ -117,6 +117,7 @@ Json encode_value(const space::Value& value) {
   if (std::holds_alternative<space::Null>(value)) return nullptr;
   if (const auto* text = std::get_if<std::string>(&value)) return *text;
   if (const auto* flag = std::get_if<bool>(&value)) return *flag;
+  if (const auto* sides = std::get_if<space::Sides>(&value)) return *sides;
   return std::get<std::int64_t>(value);
 }
 

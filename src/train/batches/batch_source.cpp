@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 namespace skyline::train {
 namespace {
@@ -45,6 +46,17 @@ std::vector<float> map_quantiles(double alpha, Map map) {
   return table;
 }
 
+kernels::TrivialPlan trivial_plan(double most) {
+  constexpr double kMostAngle = 135 * std::numbers::pi / 180;
+  kernels::TrivialPlan plan{.most = parts(most)};
+  for (std::int32_t level = 0; level < kernels::kStrengths; ++level) {
+    const double angle = most * kMostAngle * level / (kernels::kStrengths - 1);
+    plan.cosines[level] = static_cast<std::int32_t>(std::lround(kernels::kOnePixel * std::cos(angle)));
+    plan.sines[level] = static_cast<std::int32_t>(std::lround(kernels::kOnePixel * std::sin(angle)));
+  }
+  return plan;
+}
+
 }  // namespace
 
 ValueScaling::ValueScaling(const store::Dataset& dataset, Normalization normalization)
@@ -82,11 +94,17 @@ kernels::AugmentPlan augment_plan(const AugmentOptions& options, const store::Da
                             .brightness = parts(options.brightness),
                             .contrast = parts(options.contrast),
                             .saturation = parts(options.saturation),
-                            .brightest = static_cast<std::int32_t>(dataset.value_scale())};
-  if (plan.changes_colours()) {
+                            .brightest = static_cast<std::int32_t>(dataset.value_scale()),
+                            .is_grey = dataset.shape().channels == 1,
+                            .trivial = trivial_plan(options.trivial),
+                            .signal = {.time_shift = static_cast<std::int32_t>(options.time_shift),
+                                       .time_mask = static_cast<std::int32_t>(options.time_mask),
+                                       .frequency_mask = static_cast<std::int32_t>(options.frequency_mask),
+                                       .noise = static_cast<float>(options.noise)}};
+  if (plan.changes_colours() || plan.trivial.most > 0) {
     const std::vector<double>& mean = dataset.mean();
-    plan.mean_grey = static_cast<std::int32_t>(
-        std::lround(dataset.value_scale() * (0.299 * mean[0] + 0.587 * mean[1] + 0.114 * mean[2])));
+    const double grey = plan.is_grey ? mean[0] : 0.299 * mean[0] + 0.587 * mean[1] + 0.114 * mean[2];
+    plan.mean_grey = static_cast<std::int32_t>(std::lround(dataset.value_scale() * grey));
   }
   return plan;
 }

@@ -52,10 +52,11 @@ DeviceSamples copy_samples(c10::Device device, const store::SampleView& samples,
 }  // namespace
 
 DeviceDataset::DeviceDataset(DeviceUse use, std::shared_ptr<const store::Dataset> dataset,
-                             const ValueScaling& scaling)
+                             const ValueScaling& scaling, std::shared_ptr<const store::Teacher> teacher)
     : use_(std::move(use)),
       dataset_(std::move(dataset)),
       host_scaling_(scaling),
+      teacher_(std::move(teacher)),
       device_(use_.accelerator->devices().at(static_cast<std::size_t>(use_.device)).target) {}
 
 void DeviceDataset::set_precision(Precision precision) {
@@ -71,8 +72,14 @@ void DeviceDataset::set_precision(Precision precision) {
 
 const DeviceSamples& DeviceDataset::samples(SampleSet set) {
   HeldSamples& held = held_[static_cast<std::size_t>(set)];
-  std::call_once(held.once,
-                 [&] { held.samples = copy_samples(device_, part_of(*dataset_, set), *dataset_); });
+  std::call_once(held.once, [&] {
+    held.samples = copy_samples(device_, part_of(*dataset_, set), *dataset_);
+    if (teacher_ == nullptr || set != SampleSet::kTrain) return;
+    const store::TeacherOutputs& said = teacher_->contents();
+    held.samples.taught =
+        copy_to(device_, said.values,
+                {static_cast<std::int64_t>(said.rows), static_cast<std::int64_t>(said.outputs)}, at::kFloat);
+  });
   return held.samples;
 }
 
@@ -97,19 +104,26 @@ void DeviceDataset::note_refusal(const std::string& reason) {
   }
 }
 
-BatchBuffers BatchBuffers::make(std::int64_t rows, const TrainingSetup& setup, bool mixed) {
+BatchBuffers BatchBuffers::make(std::int64_t rows, const TrainingSetup& setup) {
   const space::Shape& shape = setup.dataset->shape();
   const auto options = at::TensorOptions(at::kFloat).device(setup.on_device->device());
   const bool classes = setup.options.problem.targets == store::TargetKind::kClasses;
-  BatchBuffers buffers{
-      at::empty({rows, shape.channels, shape.height, shape.width},
-                options.memory_format(at::MemoryFormat::ChannelsLast)),
-      classes ? at::empty({rows}, options.dtype(at::kLong))
-              : at::empty({rows, static_cast<std::int64_t>(setup.options.problem.outputs)}, options)};
-  if (mixed && classes) {
+  return {at::empty({rows, shape.channels, shape.height, shape.width},
+                    options.memory_format(at::MemoryFormat::ChannelsLast)),
+          classes ? at::empty({rows}, options.dtype(at::kLong))
+                  : at::empty({rows, static_cast<std::int64_t>(setup.options.problem.outputs)}, options)};
+}
+
+BatchBuffers BatchBuffers::make_for_training(std::int64_t rows, const TrainingSetup& setup) {
+  BatchBuffers buffers = make(rows, setup);
+  const LossProblem& problem = setup.options.problem;
+  const at::TensorOptions options = buffers.images.options().memory_format(at::MemoryFormat::Contiguous);
+  if (setup.options.augment.mixes() && problem.targets == store::TargetKind::kClasses) {
     buffers.others = at::empty({rows}, options.dtype(at::kLong));
     buffers.shares = at::empty({rows}, options);
   }
+  if (setup.teacher != nullptr)
+    buffers.taught = at::empty({rows, static_cast<std::int64_t>(problem.outputs)}, options);
   return buffers;
 }
 
@@ -117,7 +131,7 @@ BatchBuffers BatchBuffers::first(std::int64_t rows) const {
   const auto part = [rows](const at::Tensor& values) {
     return values.defined() ? values.narrow(0, 0, rows) : at::Tensor();
   };
-  return {part(images), part(targets), part(others), part(shares)};
+  return {part(images), part(targets), part(others), part(shares), part(taught)};
 }
 
 void gather_on_device(DeviceDataset& context, SampleSet set, const at::Tensor& order,
@@ -158,6 +172,11 @@ void gather_on_device(DeviceDataset& context, SampleSet set, const at::Tensor& o
   if (batch.shares.defined()) {
     plan.others = batch.others.mutable_data_ptr<std::int64_t>();
     plan.shares = batch.shares.mutable_data_ptr<float>();
+  }
+  if (batch.taught.defined()) {
+    plan.outputs = static_cast<std::int32_t>(batch.taught.size(1));
+    plan.teach = {samples.taught.const_data_ptr<float>(), changes.softening,
+                  static_cast<float>(changes.temperature), batch.taught.mutable_data_ptr<float>()};
   }
   context.accelerator().gather(plan);
 }

@@ -3,6 +3,7 @@
 #include "skyline/space/network.hpp"
 #include "skyline/store/dataset.hpp"
 
+#include "store/data/teacher.hpp"
 #include "train/batches/batch_source.hpp"
 #include "train/device/accelerator.hpp"
 #include "train/kernels/gather.hpp"
@@ -28,13 +29,16 @@ struct TrainingSetup;
 struct DeviceSamples {
   at::Tensor values;  // uint8 or float32 [samples, channels, height, width]
   at::Tensor labels;  // int32 [samples], or float32 [samples, outputs]
+  at::Tensor taught;  // float32 [at least samples, outputs], of a teacher; undefined if it has none
 };
 
 /// State that the trials of an evaluator share on a device, which may be the CPU: the data set, copied there
 /// once, and streams for later trials. Any thread may use it.
 class DeviceDataset {
  public:
-  DeviceDataset(DeviceUse use, std::shared_ptr<const store::Dataset> dataset, const ValueScaling& scaling);
+  /// @param teacher  of the training set; nullptr if there is none
+  DeviceDataset(DeviceUse use, std::shared_ptr<const store::Dataset> dataset, const ValueScaling& scaling,
+                std::shared_ptr<const store::Teacher> teacher);
 
   Accelerator& accelerator() const { return *use_.accelerator; }
   int index() const { return use_.device; }
@@ -64,6 +68,7 @@ class DeviceDataset {
   DeviceUse use_;
   std::shared_ptr<const store::Dataset> dataset_;
   ValueScaling host_scaling_;
+  std::shared_ptr<const store::Teacher> teacher_;
   c10::Device device_;
   std::once_flag scaling_once_;
   at::Tensor scaling_;
@@ -79,17 +84,22 @@ struct BatchBuffers {
   at::Tensor targets;      // int64 [rows], or float32 [rows, outputs]
   at::Tensor others = {};  // int64 [rows], classes of the mixed-in images; undefined if nothing is mixed
   at::Tensor shares = {};  // float32 [rows], shares of `targets`
+  at::Tensor taught = {};  // float32 [rows, outputs], targets of a teacher; undefined if there is none
 
-  static BatchBuffers make(std::int64_t rows, const TrainingSetup& setup, bool mixed = false);
+  static BatchBuffers make(std::int64_t rows, const TrainingSetup& setup);
+  /// Makes those of a trial's steps, with what only training needs.
+  static BatchBuffers make_for_training(std::int64_t rows, const TrainingSetup& setup);
   BatchBuffers first(std::int64_t rows) const;
 };
 
-/// The changes of a trial's images.
+/// The changes of a trial's images, and of its teacher's outputs.
 struct BatchChanges {
   at::Tensor seed = {};  // int64 []: seed of the epoch; undefined if images stay unchanged
   kernels::AugmentPlan augment = {};
   at::Tensor mixup = {};  // see kernels::MixPlan; undefined if off
   at::Tensor cutmix = {};
+  kernels::Softening softening = kernels::Softening::kNone;
+  double temperature = 1;
 };
 
 /// Fills a batch, or a part of it, on the current stream; may be part of recorded work.

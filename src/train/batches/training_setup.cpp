@@ -18,13 +18,11 @@
 namespace skyline::train {
 namespace {
 
-/// Makes the context of a device, or of the CPU if it has no accelerator.
-std::shared_ptr<DeviceDataset> context_for(const DeviceUse& device,
-                                           const std::shared_ptr<const store::Dataset>& dataset,
-                                           const ValueScaling& scaling, Precision precision) {
+/// Makes the context of a setup's device, or of the CPU if it has no accelerator.
+std::shared_ptr<DeviceDataset> context_for(const TrainingSetup& setup, Precision precision) {
   const DeviceUse host{make_host_accelerator(Kernels::kOwn)};
-  auto context =
-      std::make_shared<DeviceDataset>(device.accelerator != nullptr ? device : host, dataset, scaling);
+  auto context = std::make_shared<DeviceDataset>(setup.device.accelerator != nullptr ? setup.device : host,
+                                                 setup.dataset, setup.scaling, setup.teacher);
   context->set_precision(precision);
   return context;
 }
@@ -33,7 +31,7 @@ std::shared_ptr<DeviceDataset> context_for(const DeviceUse& device,
 
 TrainingSetup setup_for(const DeviceUse& device, const TrainingOptions& options,
                         const std::shared_ptr<const store::Dataset>& dataset, store::SplitIndices split,
-                        Normalization normalization) {
+                        Normalization normalization, std::shared_ptr<const store::Teacher> teacher) {
   TrainingSetup setup{.options = adapt_to_data(options, *dataset, split),
                       .dataset = dataset,
                       .split = std::move(split),
@@ -42,9 +40,10 @@ TrainingSetup setup_for(const DeviceUse& device, const TrainingOptions& options,
                       .calibration = {},
                       .columns = number_columns(*dataset),
                       .device = device,
+                      .teacher = std::move(teacher),
                       .on_device = nullptr};
   std::iota(setup.test_indices.begin(), setup.test_indices.end(), 0);
-  setup.on_device = context_for(device, dataset, setup.scaling, options.precision);
+  setup.on_device = context_for(setup, options.precision);
   return setup;
 }
 
@@ -52,7 +51,7 @@ TrainingSetup on_host(const TrainingSetup& setup) {
   if (setup.on_device->device().is_cpu()) return setup;
   TrainingSetup host = setup;
   host.device = {};
-  host.on_device = context_for(host.device, host.dataset, host.scaling, Precision::kFp32);
+  host.on_device = context_for(host, Precision::kFp32);
   return host;
 }
 
@@ -65,7 +64,7 @@ TrainingSetup setup_of_refit(const TrainingSetup& setup) {
     refit.dataset = std::make_shared<JoinedDataset>(setup.dataset, setup.split.train);
     refit.split.train.resize(refit.dataset->train().count);
     std::iota(refit.split.train.begin(), refit.split.train.end(), 0);
-    refit.on_device = context_for(setup.device, refit.dataset, setup.scaling, setup.options.precision);
+    refit.on_device = context_for(refit, setup.options.precision);
   }
   refit.options = adapt_to_data(refit.options, *refit.dataset, refit.split);
   return refit;

@@ -3,6 +3,7 @@
 #include "skyline/store/dataset.hpp"
 #include "skyline/trial/trial.hpp"
 
+#include "store/data/teacher.hpp"
 #include "train/batches/batch_source.hpp"
 #include "train/device/accelerator.hpp"
 #include "train/options/training_options.hpp"
@@ -31,13 +32,15 @@ struct TrainingSetup {
   std::vector<std::int64_t> calibration;     // training samples for int8 networks; empty if there are none
   std::vector<store::TargetColumn> columns;  // number_columns() of the data set
   DeviceUse device;
-  std::shared_ptr<DeviceDataset> on_device;  // the device, or the CPU
+  std::shared_ptr<const store::Teacher> teacher;  // nullptr if there is none
+  std::shared_ptr<DeviceDataset> on_device;       // the device, or the CPU
 };
 
 /// Makes the setup for a device, or for the CPU if it has no accelerator, without measuring the latency.
+/// @param teacher  of the training set; nullptr: options of one have no effect
 TrainingSetup setup_for(const DeviceUse& device, const TrainingOptions& options,
                         const std::shared_ptr<const store::Dataset>& dataset, store::SplitIndices split,
-                        Normalization normalization);
+                        Normalization normalization, std::shared_ptr<const store::Teacher> teacher = nullptr);
 
 /// Returns the setup on the CPU, whatever the device is.
 TrainingSetup on_host(const TrainingSetup& setup);

@@ -120,7 +120,7 @@ void write_row(const kernels::GatherPlan& plan, std::int64_t row, const space::S
     if (plan.numbers != nullptr) scale_image(found.image.numbers, shape, tables, image);
     return;
   }
-  if (plan.numbers == nullptr && found.mix.other < 0 && !plan.augment.changes_colours()) {
+  if (plan.numbers == nullptr && found.mix.other < 0 && plan.augment.only_moves()) {
     write_moved(plan, found.image, image);
     return;
   }

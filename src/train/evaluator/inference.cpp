@@ -19,6 +19,7 @@ TrainingOptions inference_options(const ConfigNode& section) {
   TrainingOptions options = TrainingOptions::table().parse(section);
   options.loss.reset();  // the loss may need counts of classes that these samples do not have
   options.augment = {};
+  options.teacher.reset();
   return options;
 }
 

@@ -269,7 +269,13 @@ std::unique_ptr<trial::Evaluator> make_training_evaluator(const TrainingOptions&
         "or bf16");
   }
   install_memory_pool();
-  TrainingSetup setup = setup_for(device, options, dataset, std::move(split), normalization);
+  std::shared_ptr<const store::Teacher> teacher;
+  if (options.teacher) {
+    teacher = store::Teacher::open(options.teacher->file, true);
+    teacher->check_data(*dataset);
+  }
+  TrainingSetup setup =
+      setup_for(device, options, dataset, std::move(split), normalization, std::move(teacher));
   setup.measure_latency = measure_latency;
   setup.calibration = std::move(calibration);
   return std::make_unique<TrainingEvaluator>(options, std::move(setup), std::move(memory));

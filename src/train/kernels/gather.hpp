@@ -4,6 +4,7 @@
 
 #include "train/kernels/augment.hpp"
 #include "train/kernels/mix.hpp"
+#include "train/kernels/teach.hpp"
 
 #include <cstdint>
 
@@ -24,13 +25,14 @@ struct GatherPlan {
   AugmentPlan augment;
   MixPlan mix;  // off if images stay unchanged
   std::int32_t channels = 0;
-  std::int32_t outputs = 0;  // number of outputs in a row of targets
+  std::int32_t outputs = 0;  // number of outputs in a row of targets, also of a teacher's
   std::int64_t rows = 0;
   float* images = nullptr;          // [rows, height, width, channels]
   std::int64_t* targets = nullptr;  // classes, [rows], or ...
   float* target_rows = nullptr;     // ... labels or numbers, [rows, outputs]
   std::int64_t* others = nullptr;   // [rows], classes of the other images; nullptr if no classes are mixed
   float* shares = nullptr;          // [rows], shares of `targets`; nullptr if no classes are mixed
+  TeachPlan teach = {};
 };
 
 /// A stored image with its changes.
@@ -84,7 +86,8 @@ SKYLINE_DEVICE_CODE inline float scaled_number(const float* scaling, std::int32_
   return (number - scaling[2 * channel]) * scaling[2 * channel + 1];
 }
 
-SKYLINE_DEVICE_CODE inline float scaled_value(const GatherPlan& plan, const GatheredImage& image,
+/// Returns a value of an image that is moved, cut and coloured.
+SKYLINE_DEVICE_CODE inline float placed_value(const GatherPlan& plan, const GatheredImage& image,
                                               std::int32_t channel, std::int32_t row, std::int32_t column) {
   if (image.numbers == nullptr) {
     const std::int32_t pixel = changed_pixel(plan.augment, image.draw, image.stored, channel, row, column);
@@ -93,6 +96,16 @@ SKYLINE_DEVICE_CODE inline float scaled_value(const GatherPlan& plan, const Gath
   const std::int32_t source = source_pixel(plan.augment, image.draw, row, column);
   const std::int32_t plane = plan.augment.height * plan.augment.width;
   return scaled_number(plan.scaling, channel, source < 0 ? 0.0F : image.numbers[channel * plane + source]);
+}
+
+/// Returns a value of an image with all of its changes. What is masked becomes 0, the mean of a channel.
+SKYLINE_DEVICE_CODE inline float scaled_value(const GatherPlan& plan, const GatheredImage& image,
+                                              std::int32_t channel, std::int32_t row, std::int32_t column) {
+  const SignalDraw& signal = image.draw.signal;
+  if (is_masked(signal, row, column)) return 0;
+  const float value = placed_value(plan, image, channel, row, column);
+  if (signal.noise == 0) return value;
+  return value + noise_at(signal, (channel * plan.augment.height + row) * plan.augment.width + column);
 }
 
 SKYLINE_DEVICE_CODE inline float gathered_value(const GatherPlan& plan, const GatheredRow& found,
@@ -113,9 +126,21 @@ SKYLINE_DEVICE_CODE inline float gathered_value(const GatherPlan& plan, const Ga
                         place % plan.augment.width);
 }
 
+/// Writes the targets of a teacher, which has seen each image without its changes.
+SKYLINE_DEVICE_CODE inline void write_taught(const GatherPlan& plan, const GatheredRow& found,
+                                             std::int64_t row) {
+  if (plan.teach.outputs == nullptr) return;
+  float* const targets = plan.teach.targets + row * plan.outputs;
+  for (std::int32_t i = 0; i < plan.outputs; ++i) targets[i] = 0;
+  const bool mixed = found.mix.other >= 0;
+  add_taught(plan.teach, found.image.sample, plan.outputs, mixed ? found.mix.share : 1.0F, targets);
+  if (mixed) add_taught(plan.teach, found.other.sample, plan.outputs, 1.0F - found.mix.share, targets);
+}
+
 /// Writes the targets against which the row's loss is computed.
 SKYLINE_DEVICE_CODE inline void write_targets(const GatherPlan& plan, const GatheredRow& found,
                                               std::int64_t row) {
+  write_taught(plan, found, row);
   const bool mixed = found.mix.other >= 0;
   if (plan.label_rows != nullptr) {
     const float* own = plan.label_rows + found.image.sample * plan.outputs;

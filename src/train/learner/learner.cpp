@@ -6,6 +6,7 @@
 #include "train/batches/batch_source.hpp"
 #include "train/device/staged_reducer.hpp"
 #include "train/learner/epoch_tables.hpp"
+#include "train/learner/taught_loss.hpp"
 #include "train/learner/training_step.hpp"
 
 #include <algorithm>
@@ -91,7 +92,7 @@ void Learner::make_parts(const std::optional<BucketSizes>& buckets) {
                         trial_.seed, step_->drawing_layers(), average});
   const std::int64_t share = largest_part(batch_, static_cast<std::int64_t>(members_));
   const AugmentOptions& augment = setup_.options.augment;
-  buffers_ = BatchBuffers::make(largest_part(share, setup_.options.accumulate), setup_, augment.mixes());
+  buffers_ = BatchBuffers::make_for_training(largest_part(share, setup_.options.accumulate), setup_);
   if (augment.any()) {
     const auto table = [this](const std::vector<float>& values) {
       return at::tensor(values).to(context_.device());
@@ -99,6 +100,10 @@ void Learner::make_parts(const std::optional<BucketSizes>& buckets) {
     changes_ = {epoch_->augment_seed(), augment_plan(augment, *setup_.dataset)};
     if (augment.mixup > 0) changes_.mixup = table(mixup_table(augment.mixup));
     if (augment.cutmix > 0) changes_.cutmix = table(cutmix_table(augment.cutmix));
+  }
+  if (setup_.teacher != nullptr) {
+    changes_.softening = softening_of(setup_.options.problem.targets);
+    changes_.temperature = setup_.options.teacher->temperature;
   }
   evaluation_ = std::make_unique<DeviceEvaluation>(setup_, *step_, stream_, policy_,
                                                    validation_of(setup_.split, trial_).size());
@@ -175,8 +180,9 @@ void Learner::run_step(BatchPart part, std::int64_t batch) {
     }
     if (watch_) watch_(StepWork::kBatch, 0);
     piece.first += part.first;
-    const at::Tensor share = step_->run(buffers.images, {buffers.targets, buffers.others, buffers.shares},
-                                        piece, batch, values, accumulation);
+    const at::Tensor share =
+        step_->run(buffers.images, {buffers.targets, buffers.others, buffers.shares, buffers.taught}, piece,
+                   batch, values, accumulation);
     loss = loss.defined() ? loss.add_(share) : share;
     accumulation.earlier += piece.count;
   }

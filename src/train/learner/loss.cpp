@@ -2,6 +2,8 @@
 
 #include "skyline/core/error.hpp"
 
+#include "train/learner/taught_loss.hpp"
+
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Reduction.h>
 #include <ATen/ops/binary_cross_entropy_with_logits.h>
@@ -74,7 +76,9 @@ void score_loss(const Loss& loss, const at::Tensor& outputs, const at::Tensor& t
   result.copy_(losses_of(loss, outputs.to(at::kDouble), classes ? targets : targets.to(at::kDouble)).sum());
 }
 
-std::unique_ptr<Loss> loss_of(const TrainingOptions& options) {
+namespace {
+
+std::unique_ptr<Loss> loss_of_targets(const TrainingOptions& options) {
   const LossOrMetric choice = *with_defaults(options, options.problem.targets).loss;
   if (const auto& make = find_loss(choice.name)->make) return make(choice.section, options.problem);
   if (choice.name == "cross_entropy")
@@ -83,6 +87,14 @@ std::unique_ptr<Loss> loss_of(const TrainingOptions& options) {
   if (choice.name == "mae") return std::make_unique<MeanLoss<absolute_error>>();
   if (choice.name == "binary_cross_entropy") return std::make_unique<MeanLoss<binary_cross_entropy>>();
   throw InternalError("the loss `" + choice.name + "` has nothing that makes it");
+}
+
+}  // namespace
+
+std::unique_ptr<Loss> loss_of(const TrainingOptions& options) {
+  auto loss = loss_of_targets(options);
+  return options.teacher ? taught_loss(std::move(loss), *options.teacher, options.problem.targets)
+                         : std::move(loss);
 }
 
 }  // namespace skyline::train

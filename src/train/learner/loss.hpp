@@ -24,6 +24,7 @@ struct LossTargets {
   at::Tensor wanted;       // int64 [samples] or float32 [samples, outputs]
   at::Tensor others = {};  // int64 [samples], mixed-in classes; undefined if nothing was mixed
   at::Tensor shares = {};  // float32 [samples], shares of `wanted`
+  at::Tensor taught = {};  // float32 [samples, outputs], targets of a teacher; undefined without one
 };
 
 /// A loss with hand-written passes, for speed; its definition serves as the oracle of their tests.
@@ -51,7 +52,8 @@ PartLoss loss_of_part(const Loss& loss, const at::Tensor& output, const LossTarg
 void score_loss(const Loss& loss, const at::Tensor& outputs, const at::Tensor& targets, Kernels kernels,
                 at::Tensor& result);
 
-/// Makes the loss that the options name, or the one of their targets.
+/// Makes the loss that the options name, or the one of their targets; with a teacher's distance if there is
+/// one.
 std::unique_ptr<Loss> loss_of(const TrainingOptions& options);
 std::unique_ptr<Loss> cross_entropy_loss(const CrossEntropyOptions& options, const LossProblem& problem);
 

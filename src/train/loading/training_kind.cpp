@@ -1,5 +1,6 @@
 #include "train/loading/training_kind.hpp"
 
+#include "skyline/core/error.hpp"
 #include "skyline/space/layer_kind.hpp"
 
 #include "core/log.hpp"
@@ -7,6 +8,8 @@
 #include "evaluate/command/program_checksums.hpp"
 #include "evaluate/measured_evaluator.hpp"
 #include "space/quantized/int8_network.hpp"
+#include "store/data/teacher.hpp"
+#include "store/publish/publish.hpp"
 #include "train/loading/device_choice.hpp"
 #include "train/loading/load_accelerator.hpp"
 #include "train/loading/load_training.hpp"
@@ -17,6 +20,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <mutex>
 #include <set>
 #include <string>
@@ -63,13 +67,8 @@ evaluate::EvaluatorNeeds needs_of(const TrainingOptions& options) {
 void check_place(const ConfigNode& written, const evaluate::SectionPlace& place) {
   evaluate::check_measured_section(written, place);
   if (TrainingOptions::table().parse(written).int8 == Int8Trials::kNone) return;
-  for (const std::string& name : place.space.registered_kinds()) {
-    const space::LayerKind* const kind = space::find_layer_kind(name);
-    if (kind == nullptr || space::says_int8(*kind)) continue;
-    fail_at(written, "int8",
-            "metrics in int8 need the int8 steps of each layer, and the layer kind `" + name +
-                "` says none: write its LayerKind::int8");
-  }
+  if (const auto problem = space::int8_problem(place.space.registered_kinds(), "metrics"))
+    fail_at(written, "int8", *problem);
 }
 
 /// Returns the metrics of int8 networks, those on the validation set first.
@@ -137,6 +136,26 @@ std::vector<trial::Metric> own_metrics_of(const TrainingOptions& given, store::T
   return measured_with(names, options.full.judges_epochs(), options.int8);
 }
 
+/// Refuses a teacher's file of other data.
+void check_taught_data(const ConfigNode& written, const std::string& file, const store::Dataset& dataset) {
+  if (!store::exists(file))
+    fail_at(written, "teacher.file", "there is no " + file + ", nor is it beside the configuration");
+  try {
+    store::Teacher::open(file, false)->check_data(dataset);
+  } catch (const UserError& error) {
+    fail_at(written, "teacher.file", error.what());
+  }
+}
+
+/// Returns the checksums of the programs that measure, and of a teacher's outputs.
+std::map<std::string, std::string> checksums_of(const TrainingOptions& options) {
+  auto checksums = evaluate::program_checksums(options.described);
+  if (options.teacher && store::exists(options.teacher->file)) {
+    checksums["training.teacher"] = store::Teacher::open(options.teacher->file, false)->content_hash();
+  }
+  return checksums;
+}
+
 std::unique_ptr<trial::Evaluator> make(const TrainingOptions& options,
                                        const evaluate::EvaluatorServices& services) {
   std::unique_ptr<trial::Evaluator> made;
@@ -169,7 +188,8 @@ evaluate::EvaluatorKind training_kind() {
       .keys = std::make_shared<const OptionTable<TrainingOptions>>(TrainingOptions::table()),
       .inherit_key = "training.inherit",
       .members_key = "training.group.members",
-      .searchable = {"batch", "optimizer", "schedule", "augment", "loss", "recalibrate"},
+      .searchable = {"batch", "optimizer", "schedule", "augment", "loss", "teacher.weight",
+                     "teacher.temperature", "recalibrate"},
       .needs = [read](const ConfigNode& section) { return needs_of(read(section)); },
       .load = [] { load_training(); },
       .make = [read](const ConfigNode& section,
@@ -179,6 +199,7 @@ evaluate::EvaluatorKind training_kind() {
             const TrainingOptions options = read(written);
             const auto objection = find_objection(options, dataset, split);
             if (objection) fail_at(written, objection->key, objection->reason);
+            if (options.teacher) check_taught_data(written, options.teacher->file, dataset);
             for (const std::string& doubt : find_warnings(options, dataset, split, find_training_host()))
               warn_once(doubt);
           },
@@ -187,8 +208,7 @@ evaluate::EvaluatorKind training_kind() {
             return baselines_of(read(section), dataset, split);
           },
       .check_place = check_place,
-      .programs =
-          [read](const ConfigNode& section) { return evaluate::program_checksums(read(section).described); },
+      .programs = [read](const ConfigNode& section) { return checksums_of(read(section)); },
       .describe_device =
           [read](const ConfigNode& section) {
             return describe_device(wish_of(read(section)), load_accelerator);

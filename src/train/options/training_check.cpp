@@ -74,10 +74,18 @@ Answer object_to_augment(const AugmentOptions& options, const store::Dataset& da
     return Objection{std::string("augment.") + key,
                      "needs pixels with 3 channels (red, green, blue), and the data set " + found};
   }
+  const bool grey = dataset.train().has_pixels() && shape.channels == 1;
+  if (options.trivial > 0 && (shape.height == 1 || !(colours || grey))) {
+    return Objection{"augment.trivial", "needs images of pixels with 1 or 3 channels, and a sample is " +
+                                            std::string(dataset.train().has_pixels() ? "" : "numbers, ") +
+                                            space::to_text(shape)};
+  }
   if (shape.height * shape.width > 1) return std::nullopt;
   for (const auto& [key, on] :
        {std::pair("crop", options.crop > 0), std::pair("flip", options.flip),
-        std::pair("cutout", options.cutout > 0), std::pair("cutmix", options.cutmix > 0)}) {
+        std::pair("cutout", options.cutout > 0), std::pair("cutmix", options.cutmix > 0),
+        std::pair("time_shift", options.time_shift > 0), std::pair("time_mask", options.time_mask > 0),
+        std::pair("frequency_mask", options.frequency_mask > 0)}) {
     if (on) {
       return Objection{std::string("augment.") + key,
                        "needs images or sequences, and a sample is a vector of " +
@@ -110,12 +118,23 @@ std::optional<std::string> warning_of_uneven_classes(const TrainingOptions& give
 
 /// Refuses changes that are larger than the image.
 Answer object_to_sizes(const AugmentOptions& options, const space::Shape& shape) {
+  struct Size {
+    const char* key;
+    std::int64_t asked;
+    std::int64_t limit;
+    const char* noun;
+  };
   const std::int64_t side = std::max(shape.height, shape.width);
-  for (const auto& [key, pixels] :
-       {std::pair("augment.crop", options.crop), std::pair("augment.cutout", options.cutout)}) {
-    if (pixels < side || pixels == 0) continue;
-    return Objection{key, "expected less than the image's " + std::to_string(side) + " pixels, got " +
-                              std::to_string(pixels)};
+  for (const Size& size : {Size{"crop", options.crop, side, "image's # pixels"},
+                           Size{"cutout", options.cutout, side, "image's # pixels"},
+                           Size{"time_shift", options.time_shift, shape.width, "signal's # columns"},
+                           Size{"time_mask", options.time_mask, shape.width, "signal's # columns"},
+                           Size{"frequency_mask", options.frequency_mask, shape.height, "signal's # rows"}}) {
+    if (size.asked < size.limit || size.asked == 0) continue;
+    std::string limit = size.noun;
+    limit.replace(limit.find('#'), 1, std::to_string(size.limit));
+    return Objection{std::string("augment.") + size.key,
+                     "expected less than the " + limit + ", got " + std::to_string(size.asked)};
   }
   return std::nullopt;
 }

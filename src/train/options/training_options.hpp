@@ -62,11 +62,26 @@ struct AugmentOptions {
   double saturation = 0;    // largest change of the saturation's factor, as for brightness
   double mixup = 0;         // parameter of the beta distribution; 0 for off
   double cutmix = 0;        // parameter of the beta distribution; 0 for off
+  double trivial = 0;       // largest strength of TrivialAugment, 1 for that of its paper; 0 for off
+  // For sounds and other signals.
+  std::int64_t time_shift = 0;      // most columns, to either side
+  double noise = 0;                 // largest deviation
+  std::int64_t time_mask = 0;       // most columns that become the mean
+  std::int64_t frequency_mask = 0;  // most rows that become the mean
   bool mixes() const { return mixup > 0 || cutmix > 0; }
   bool any() const {
-    return crop > 0 || flip || cutout > 0 || brightness > 0 || contrast > 0 || saturation > 0 || mixes();
+    return crop > 0 || flip || cutout > 0 || brightness > 0 || contrast > 0 || saturation > 0 || mixes() ||
+           trivial > 0 || time_shift > 0 || noise > 0 || time_mask > 0 || frequency_mask > 0;
   }
   static const OptionTable<AugmentOptions>& table();
+};
+
+/// A larger network whose outputs a small one learns, beside the targets.
+struct TeacherOptions {
+  std::string file;        // made by `skyline prep teacher`
+  double weight = 0.9;     // weight of the distance to the teacher; the loss has the rest
+  double temperature = 4;  // divides the outputs of both before they are compared; not used by numbers
+  static const OptionTable<TeacherOptions>& table();
 };
 
 /// Extras of full trainings.
@@ -103,6 +118,10 @@ struct GroupOptions {
 
 /// A larger number is a typing error, and would overflow counters of steps.
 constexpr double kMostEpochs = 1e6;
+/// The same of samples, pixels and passes.
+constexpr double kMostCounted = 1e6;
+/// A factor of forgetting. At 1 nothing new would ever be learned.
+constexpr Range kShareBelowOne = at_least(0).below(1);
 
 /// Beginning of the names of metrics of int8 networks, and of their costs.
 inline constexpr const char* kInt8Prefix = "int8_";
@@ -117,7 +136,8 @@ struct TrainingOptions {
   OptimizerOptions optimizer;
   ScheduleOptions schedule;
   AugmentOptions augment;
-  std::optional<LossOrMetric> loss;   // if not given, the kind of targets decides
+  std::optional<LossOrMetric> loss;  // if not given, the kind of targets decides
+  std::optional<TeacherOptions> teacher;
   std::vector<LossOrMetric> metrics;  // the first one judges epochs; if empty, one by the targets
   std::vector<evaluate::CommandMetric> described;  // metrics that programs measure or expressions give
   std::int64_t recalibrate = 0;  // batches that measure batch norm's statistics again; 0 for off

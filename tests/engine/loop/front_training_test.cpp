@@ -69,6 +69,15 @@ TEST_F(FrontTrainingTest, RepeatsTheMembersOfTheFinalFrontThatALongerSearchTookF
   EXPECT_THAT(asked(2), ElementsAre("1.final", "1.final.1")) << "the final front has another budget";
 }
 
+TEST_F(FrontTrainingTest, TakesTheNearestRivalsOfASmallFront) {
+  for (const double accuracy : {0.7, 0.9, 0.6, 0.8, 0.8}) commit(state_.trials().size(), accuracy);
+  EXPECT_THAT(with_rivals(state_, state_.front().keys(), 0), ElementsAre(1));
+  EXPECT_THAT(with_rivals(state_, state_.front().keys(), 3), ElementsAre(1, 3, 4));
+  EXPECT_THAT(with_rivals(state_, state_.front().keys(), 9), ElementsAre(1, 3, 4, 0, 2));
+  commit(3, 0.95, 0);
+  EXPECT_THAT(with_rivals(state_, state_.front().keys(), 2), ElementsAre(1, 3)) << "full trainings are none";
+}
+
 TEST_F(FrontTrainingTest, RefitsTheFinalFrontForTheEpochsThatWereKept) {
   commit(0, 0.9);
   commit(1, 0.9);

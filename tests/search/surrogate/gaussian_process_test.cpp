@@ -309,6 +309,19 @@ TEST(GaussianProcess, ChoosesALongReachWhereBudgetsAgreeAndAShortOneWhereTheyDoN
   EXPECT_GT(chosen_length(1), chosen_length(-1));
 }
 
+TEST(GaussianProcess, FindsThatResultsAreNoiseAlone) {
+  RandomStream random(13);
+  const Points points = random_points(random, 60, kFeatures);
+  GaussianProcess process(measured_space(mixed_parameters(), points));
+  process.add(points);
+  process.choose_hyper(targets_of(points));
+  EXPECT_LE(process.hyper().noise, 0.2);
+  Eigen::VectorXd noise(60);
+  for (double& each : noise) each = 2 * random.uniform() - 1;
+  process.choose_hyper(noise);
+  EXPECT_EQ(process.hyper().noise, 1);
+}
+
 TEST(Kernel, TakesAScaleOfOneWhereMostPointsAreAlike) {
   Points points{Eigen::MatrixXd::Zero(2, 6), Eigen::MatrixXd::Zero(1, 6)};
   points.features(0, 0) = 5;

@@ -137,6 +137,8 @@ TEST_F(SealDatasetTest, AFileOfAnotherProgramMayCarryAPreparation) {
   EXPECT_TRUE(read_preparation(Dataset::open(target, true)->preparation()).of_sounds());
   write(R"({"sound":"loud"})");
   EXPECT_NE(error().find("expected a preparation as `skyline prep` writes it"), std::string::npos);
+  write(R"({"sound":{"features":"log-mel","rate":8000,"length":100,"window":1e300}})");
+  EXPECT_NE(error().find("expected a preparation as `skyline prep` writes it"), std::string::npos);
   write("of my own");
   EXPECT_EQ(error(), target.string() +
                          ": preparation: expected a preparation as `skyline prep` writes it, got of my own");

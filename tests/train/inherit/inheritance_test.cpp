@@ -1,6 +1,7 @@
 // A child that starts from its parent's weights computes what the parent does, unless it is smaller.
 #include "skyline/core/error.hpp"
 
+#include "support/graph_builder.hpp"
 #include "train/fixtures/host_step.hpp"
 #include "train/fixtures/train_fixtures.hpp"
 #include "train/inherit/weight_transfer.hpp"
@@ -113,6 +114,32 @@ TEST(Inheritance, MakesAWiderNetworkComputeWhatTheParentDoes) {
 TEST(Inheritance, PutsASmallKernelIntoTheMiddleOfALargeOne) {
   EXPECT_LT(difference_from_parent(blocks(3, 3, 8), blocks(3, 5, 8)), kRounding);
   EXPECT_LT(difference_from_parent(blocks(2, 1, 8), blocks(2, 7, 8)), kRounding);
+}
+
+Network two_sided_blocks(const space::Sides& kernel) {
+  skyline::testing::GraphBuilder graph(kShape);
+  for (int i = 0; i < 2; ++i) {
+    const std::vector<std::size_t> input = i == 0 ? std::vector<std::size_t>() : std::vector{graph.last()};
+    graph.add("conv2d", input, {{"channels", std::int64_t{8}}, {"kernel", space::as_value(kernel)}});
+    graph.add("relu", {graph.last()});
+  }
+  graph.add("linear", {graph.add("global_average_pool", {graph.last()})}, {{"features", kClasses}});
+  return graph.build();
+}
+
+TEST(Inheritance, PutsKernelsOfTwoSidesOntoOneAnother) {
+  EXPECT_LT(difference_from_parent(two_sided_blocks({3, 1}), two_sided_blocks({5, 3})), kRounding);
+  EXPECT_LT(difference_from_parent(two_sided_blocks({1, 3}), two_sided_blocks({1, 7})), kRounding);
+  const Network parent = two_sided_blocks({3, 1});
+  const Network child = two_sided_blocks({1, 3});
+  const Tensors old = trained(parent)->export_tensors();
+  const Tensors young = child_of(parent, old, child)->export_tensors();
+  const NamedTensor& from = find(old, "conv2d_0.weight");
+  const NamedTensor& to = find(young, "conv2d_0.weight");
+  ASSERT_EQ(from.values.size(), to.values.size());
+  for (std::size_t i = 0; i < to.values.size(); ++i) {
+    EXPECT_EQ(to.values[i], i % 3 == 1 ? from.values[i] : 0) << "only the middle of both is in both";
+  }
 }
 
 TEST(Inheritance, KeepsTheFunctionHoweverTheNetworkGrows) {

@@ -185,6 +185,28 @@ TEST(TrainingOptions, SayWhatChangesImagesAndTargets) {
             "below 1, got 1");
 }
 
+TEST(TrainingOptions, DoNotWriteATeacherAndChangesThatOlderRunsDoNotKnow) {
+  const ConfigNode plain = TrainingOptions::table().to_config(parse({}));
+  EXPECT_EQ(plain.find("teacher"), nullptr);
+  for (const char* const key : {"trivial", "time_shift", "noise", "time_mask", "frequency_mask"}) {
+    EXPECT_EQ(plain.at("augment").find(key), nullptr) << key;
+    const TrainingOptions options = parse({{std::string("augment.") + key, "1"}});
+    EXPECT_TRUE(options.augment.any()) << key;
+    EXPECT_EQ(TrainingOptions::table().to_config(options).at("augment").at(key).as_number(), 1) << key;
+  }
+}
+
+TEST(TrainingOptions, ReadATeacherWithItsDefaults) {
+  const TrainingOptions options = parse({{"teacher.file", "t.h5"}, {"teacher.temperature", "2"}});
+  EXPECT_EQ(options.teacher->file, "t.h5");
+  EXPECT_EQ(options.teacher->weight, 0.9);
+  EXPECT_EQ(options.teacher->temperature, 2);
+  EXPECT_THAT(error_of({{"teacher.weight", "0.5"}}),
+              ::testing::HasSubstr("training.teacher: missing key `file`"));
+  EXPECT_EQ(error_of({{"teacher.file", "t.h5"}, {"teacher.weight", "1.5"}}),
+            "a.yaml:3:1: training.teacher.weight: expected a number from 0 to 1, got 1.5");
+}
+
 TEST(TrainingOptions, GiveAdamWADecayOfItsOwn) {
   EXPECT_EQ(parse({{"optimizer", "adamw"}}).optimizer.decoupled_decay, 0.01);
   const TrainingOptions options =

@@ -1,0 +1,89 @@
+#include "app/commands/teacher_command.hpp"
+
+#include "skyline/objective/objective_set.hpp"
+
+#include "app/commands/command_options.hpp"
+#include "app/commands/output_file.hpp"
+#include "app/models/teacher_outputs.hpp"
+#include "core/log.hpp"
+#include "core/text/wording.hpp"
+#include "store/data/teacher.hpp"
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <vector>
+
+namespace skyline::app {
+namespace {
+
+struct TeacherArguments {
+  std::filesystem::path data;
+  TeacherSource source;
+  std::filesystem::path out;
+  bool force = false;
+};
+
+/// Warns of outputs that may be those of other samples: a permuted file would be learned silently.
+void warn_of_chance(const store::Dataset& dataset, const TaughtData& taught) {
+  if (dataset.train().target_kind() != store::TargetKind::kClasses) return;
+  std::vector<std::size_t> counts(dataset.class_names().size());
+  for (const std::int32_t each : dataset.train().classes()) ++counts[static_cast<std::size_t>(each)];
+  const double most =
+      static_cast<double>(*std::ranges::max_element(counts)) / static_cast<double>(dataset.train().count);
+  if (taught.scores.front().metrics.front().second > most) return;
+  log::warning(taught.source + ": is right no more often than always saying the commonest class, " +
+               objective::number_text(most) +
+               " of `train`: are its rows those of the data's samples, in order?");
+}
+
+int run_teacher(const TeacherArguments& arguments) {
+  log::start({.file = "", .prefix = "", .terminal_level = log::Level::kWarning});
+  const std::vector<std::filesystem::path> inputs{arguments.data, arguments.source.onnx,
+                                                  arguments.source.array};
+  check_output(arguments.out, arguments.force, inputs);
+  const auto dataset = store::Dataset::open(arguments.data, true);
+  const TaughtData taught = taught_data(arguments.source, arguments.data, *dataset);
+  warn_of_chance(*dataset, taught);
+  const std::size_t each = dataset->class_names().size();
+  if (arguments.out.has_parent_path()) make_output_folder(arguments.out.parent_path());
+  store::write_teacher(arguments.out, {.data_hash = dataset->content_hash(),
+                                       .source = taught.source,
+                                       .rows = taught.outputs.size() / each,
+                                       .outputs = each,
+                                       .values = taught.outputs});
+  for (const TaughtData::PartScore& score : taught.scores) {
+    std::vector<std::string> values;
+    for (const auto& [name, value] : score.metrics)
+      values.push_back(name + " " + objective::number_text(value));
+    std::cout << score.part << ": " << counted(score.samples, "sample") << ", " << joined(values) << "\n";
+  }
+  if (taught.from_shares)
+    std::cout << "the outputs are probabilities: their logarithms are taken as logits\n";
+  std::cout << "skyline: wrote " << arguments.out.string() << std::endl;
+  return kExitDone;
+}
+
+}  // namespace
+
+RunCommand teacher_command(CLI::App& command) {
+  const auto arguments = std::make_shared<TeacherArguments>();
+  TeacherSource& source = arguments->source;
+  command.set_help_flag("-h,--help", "print this message");
+  add_path(command, "data", arguments->data,
+           "data set that skyline prep made, on which networks will be trained")
+      ->required();
+  add_path(command, "--run", source.choice.run, "run folder with the teacher, one of its trials");
+  command.add_option("--trial", source.choice.trials, "number of the trial, for --run")
+      ->check(whole_number(0, kMostNumber));
+  CLI::Option* const onnx = add_path(command, "--onnx", source.onnx, "the teacher as an ONNX model");
+  command.add_flag("--unit", source.unit, "the ONNX model reads pixels from 0 to 1")->needs(onnx);
+  add_path(command, "--outputs", source.array,
+           "what the teacher says, .npy: a row for each sample of `train`, then of `validation`; logits, or "
+           "numbers in the unit of their source");
+  command.add_flag("--force", arguments->force, "overwrite the file if it is there");
+  add_path(command, "-o,--out", arguments->out, "file to write, e.g. data/teacher.h5")->required();
+  return [arguments] { return run_teacher(*arguments); };
+}
+
+}  // namespace skyline::app

@@ -1,0 +1,160 @@
+"""Networks learn from a larger one: what it says is written by `skyline prep teacher`, and trials use it."""
+
+import shutil
+import sys
+import unittest
+
+import h5py
+import numpy
+
+from skyline_runs import RunsCase, read_json, small_digits
+
+PYTHON = {"SKYLINE_PYTHON": sys.executable}  # it has ONNX Runtime
+
+
+def numbers_file(path):
+    """A table whose target is scaled, in a file with validation samples of its own."""
+    rng = numpy.random.default_rng(3)
+    rows = ["a,b,price"]
+    for a, b in rng.normal(size=(300, 2)):
+        rows.append(f"{a:.4f},{b:.4f},{50_000 + 9000 * a - 4000 * b:.2f}")
+    path.write_text("\n".join(rows) + "\n")
+
+
+class Teacher(RunsCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.config = small_digits(cls.digits)
+        cls().skyline("search", *cls.config, "--set", "final.export=onnx", "--run", "large")
+        cls.trial = next(iter(sorted((cls.folder / "large/exports").iterdir()))).stem
+        cls.told = cls().skyline("prep", "teacher", cls.digits, "--run", "large", "--trial", cls.trial, "-o", "teacher.h5").stdout
+        with h5py.File(cls.digits) as file:
+            cls.labels = file["train/targets"][:]
+        with h5py.File(cls.folder / "teacher.h5") as file:
+            cls.outputs = file["outputs"][:]
+        cls.taught = [*cls.config, "--set", "training.teacher.file=teacher.h5"]
+
+    def refused(self, *words):
+        """The one line of a refusal."""
+        done = self.skyline(*words, expect=2, environment=PYTHON)
+        self.assertEqual((done.stdout, done.stderr.count("\n")), ("", 1), done.stderr)
+        return done.stderr
+
+    def prep(self, *words, data=None, out="other.h5"):
+        return self.skyline("prep", "teacher", data or self.digits, *words, "-o", out, "--force", environment=PYTHON).stdout
+
+    def test_its_outputs_are_those_of_the_trial_for_each_sample_in_order(self):
+        right = numpy.mean(self.outputs.argmax(1) == self.labels)
+        self.assertEqual(self.outputs.shape, (1437, 10))
+        self.assertIn(f"train: 1437 samples, accuracy {right:.6g}"[:44], self.told)
+        self.assertGreater(right, 0.3)
+        with h5py.File(self.folder / "teacher.h5") as file:
+            self.assertEqual(file.attrs["source"], f"large, trial {self.trial}")
+
+    def test_an_onnx_model_and_an_array_say_the_same(self):
+        self.assertIn("accuracy", self.prep("--onnx", f"large/exports/{self.trial}.onnx"))
+        with h5py.File(self.folder / "other.h5") as file:
+            numpy.testing.assert_allclose(file["outputs"][:], self.outputs, atol=2e-4)
+        numpy.save(self.folder / "said.npy", self.outputs.astype(numpy.float64))
+        self.prep("--outputs", "said.npy")
+        with h5py.File(self.folder / "other.h5") as file:
+            numpy.testing.assert_array_equal(file["outputs"][:], self.outputs)
+        shares = numpy.exp(self.outputs - self.outputs.max(1, keepdims=True))
+        numpy.save(self.folder / "shares.npy", shares / shares.sum(1, keepdims=True))
+        self.assertIn("are probabilities", self.prep("--outputs", "shares.npy"))
+        with h5py.File(self.folder / "other.h5") as file:
+            found = file["outputs"][:] - file["outputs"][:].max(1, keepdims=True)
+        kept = found > -80
+        numpy.testing.assert_allclose(found[kept], (self.outputs - self.outputs.max(1, keepdims=True))[kept], atol=1e-3)
+
+    def test_the_journal_is_the_same_for_any_number_of_ranks_and_after_a_kill(self):
+        self.skyline("search", *self.taught, "--run", "one")
+        whole = self.canonical("one")
+        self.skyline("search", *self.config, "--run", "untaught")
+        self.assertNotEqual(whole, self.canonical("untaught"))
+        self.assertNotIn("teacher", (self.folder / "untaught/config.yaml").read_text())
+        self.skyline("search", *self.taught, "--run", "two", ranks=2)
+        self.assertEqual(self.canonical("two"), whole)
+        self.kill_after(3, "search", *self.taught, "--run", "killed", ranks=2)
+        self.skyline("search", "--run", "killed", "--resume")
+        self.assertEqual(self.canonical("killed"), whole)
+        self.assertIn("accuracy", self.skyline("evaluate", "one", "--front", "--data", self.digits).stdout)
+
+    def test_another_teacher_is_refused_at_a_resume_but_not_missed_by_predict(self):
+        shutil.copy(self.folder / "teacher.h5", self.folder / "mine.h5")
+        self.skyline("search", *self.config, "--set", "training.teacher.file=mine.h5", "--run", "changed")
+        numpy.save(self.folder / "zeros.npy", numpy.zeros_like(self.outputs))
+        self.prep("--outputs", "zeros.npy", out="mine.h5")
+        self.assertIn("`training.teacher` has changed since its trials were trained",
+                      self.refused("search", "--run", "changed", "--resume", "--set", "search.iterations=3"))
+        (self.folder / "mine.h5").unlink()
+        self.skyline("predict", "changed", "--front", "--data", self.digits)
+        self.skyline("export", "changed", "--front")
+
+    def test_its_weight_and_temperature_are_searched(self):
+        words = [*self.taught, "--set", "space.parameters.share={choice: [0, 0.5, 0.9]}", "--set", "space.parameters.heat={choice: [1, 4]}",
+                 "--set", "training.teacher.weight=$share", "--set", "training.teacher.temperature=$heat"]
+        self.skyline("search", *words, "--run", "searched")
+        trials = read_json(self.folder / "searched/models.json")["trials"]
+        self.assertGreater(len({trial["training"]["teacher.weight"] for trial in trials}), 1)
+
+    def test_a_refit_learns_validation_samples_from_it_too(self):
+        numbers_file(self.folder / "prices.csv")
+        self.skyline("prep", "arrays", "prices.csv", "--label", "price", "--targets", "numbers", "--validation", "0.2", "-o", "prices.h5")
+        with h5py.File(self.folder / "prices.h5") as file:
+            parts = [file[f"{part}/targets"][:] for part in ("train", "validation")]
+        config = """
+data: {file: prices.h5}
+space: {parameters: {width: {choice: [8]}}, network: [flatten, {linear: {features: $width}}, relu, {linear: {features: $classes}}]}
+training: {epochs: 2, batch: 16%s}
+objectives: [{minimize: validation_mse}, {minimize: parameters}]
+search: {algorithm: random, trials: 1}
+final: {epochs: 3, refit: true}
+run: {events: false}
+"""
+        (self.folder / "untaught.yaml").write_text(config % "")
+        self.skyline("search", "untaught.yaml", "--run", "prices")
+        told = self.prep("--run", "prices", "--trial", "0", data="prices.h5", out="prices_teacher.h5")
+        self.assertIn("validation: ", told)
+        with h5py.File(self.folder / "prices_teacher.h5") as file:
+            self.assertEqual(file["outputs"].shape, (len(parts[0]) + len(parts[1]), 1))
+            worth = numpy.mean((file["outputs"][:] - numpy.concatenate(parts)) ** 2)
+        self.assertLess(worth, 1, "it is in the scale of the file's targets")
+        (self.folder / "taught.yaml").write_text(config % ", teacher: {file: prices_teacher.h5, weight: 0.5}")
+        self.skyline("search", "taught.yaml", "--run", "taught_prices")
+        self.assertTrue((self.folder / "taught_prices/weights/0.refit.h5").exists())
+
+    def test_bad_input_is_refused_in_one_line(self):
+        digits, npy = self.digits, self.folder / "bad.npy"
+        numpy.save(npy, self.outputs[:-1])
+        self.assertIn("bad.npy: has [1436, 10], expected [1437, 10]", self.refused("prep", "teacher", digits, "--outputs", npy, "-o", "x.h5"))
+        broken = self.outputs.copy()
+        broken[17, 3] = numpy.nan
+        numpy.save(npy, broken)
+        self.assertIn("the output for sample 17 (from 0) is not a finite number",
+                      self.refused("prep", "teacher", digits, "--outputs", npy, "-o", "x.h5"))
+        self.assertIn("expected one of --run RUN --trial NUMBER, --onnx FILE and --outputs FILE, got 0",
+                      self.refused("prep", "teacher", digits, "-o", "x.h5"))
+        self.assertIn("there is no x.h5, nor is it beside the configuration",
+                      self.refused("validate", *self.config, "--set", "training.teacher.file=x.h5"))
+        self.assertIn("digits.h5: this is a skyline-dataset file, expected a skyline-teacher file",
+                      self.refused("validate", *self.config, "--set", "training.teacher.file=digits.h5"))
+        permuted = numpy.random.default_rng(1).permutation(len(self.outputs))
+        with h5py.File(digits) as file:
+            numpy.savez(self.folder / "permuted.npz", x_train=file["train/values"][:][permuted], y_train=self.labels[permuted],
+                        x_test=file["test/values"][:], y_test=file["test/targets"][:])
+        self.skyline("prep", "arrays", "permuted.npz", "-o", "permuted.h5")
+        self.assertIn("teacher.h5: is of other data: their checksum is",
+                      self.refused("validate", *self.taught, "--set", "data.file=permuted.h5"))
+        self.assertIn("unknown key `teacher`", self.refused("validate", *self.config, "--set", "training=null", "--set",
+                                                            "command={run: [./train.sh], teacher: {file: teacher.h5}}"))
+
+    def test_rows_of_other_samples_are_warned_of(self):
+        numpy.save(self.folder / "rolled.npy", numpy.random.default_rng(2).normal(size=self.outputs.shape))
+        done = self.skyline("prep", "teacher", self.digits, "--outputs", "rolled.npy", "-o", "rolled.h5", environment=PYTHON)
+        self.assertIn("are its rows those of the data's samples, in order?", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
