@@ -83,6 +83,14 @@ class Schema(RunsCase):
         self.assert_refused(lambda tree: tree["space"]["network"].append({"conv2d": {"channels": "three", "kernel": 3}}))
         self.assert_refused(lambda tree: tree["space"]["network"].append({"conv2d": {"channels": 3, "kernel": 0}}))
 
+    def test_a_window_has_a_number_or_two_sides(self):
+        for kernel in (3, [3, 1], ["$height", 1]):
+            tree = self.shipped()
+            tree["space"]["network"].append({"max_pool": {"kernel": kernel}})
+            self.assertEqual(self.errors(tree), [])
+        for kernel in ([3], [3, 1, 1], [0, 1], [1.5, 1]):
+            self.assert_refused(lambda tree: tree["space"]["network"].append({"max_pool": {"kernel": kernel}}))
+
     def test_an_expression_may_stand_for_what_can_be_searched_of_the_training(self):
         tree = self.shipped()
         tree["training"].update(batch="$batch", optimizer={"sgd": {"learning_rate": "$lr * 2", "nesterov": "$nesterov"}})

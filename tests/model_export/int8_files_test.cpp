@@ -238,6 +238,20 @@ TEST(Int8Files, SharesInFloatHaveNoLimit) {
   EXPECT_THAT(onnx_int8_bytes(model, int8), Not(HasSubstr("Min")));
 }
 
+TEST(Int8Files, ACHeaderSaysHowSpectrogramsAreMade) {
+  const space::Network network = flat_network();
+  const store::WeightsFile none;
+  ExportedModel model{network, none, {}, {}, {}};
+  const std::vector<std::string> names(static_cast<std::size_t>(network.layers.back().output.elements()),
+                                       "a");
+  const auto header = [&] { return c_sources(model, numbered(network), "m", names).header; };
+  EXPECT_THAT(header(), Not(HasSubstr("spectrogram")));
+  model.metadata = {{"preparation",
+                     R"({"sound":{"rate":8000,"length":400,"features":"log-mel","window":240,"hop":160,)"
+                     R"("bands":2,"low":20.0,"high":4000.0,"fft":256}})"}};
+  EXPECT_THAT(header(), HasSubstr("is of samples t * 160 to t * 160 + 239 of a sound at 8000 Hz"));
+}
+
 TEST(Int8Files, AKindThatStaysFloatWithoutAnExportIsNamed) {
   space::Network network = flat_network();
   space::Int8Network int8 = numbered(network);

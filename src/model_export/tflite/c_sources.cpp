@@ -34,7 +34,7 @@ extern "C" {
 extern const unsigned char @NAME@_model[];
 extern const size_t @NAME@_model_size;
 
-/* A sample lies in memory by rows, then columns, then channels. */
+/* A sample lies in memory by rows, then columns, then channels.@SPECTROGRAM@ */
 #define @NAME@_height @HEIGHT@
 #define @NAME@_width @WIDTH@
 #define @NAME@_channels @CHANNELS@
@@ -109,6 +109,24 @@ std::string fact_of(const Metadata& metadata, std::string_view name, const std::
   return found == metadata.end() ? otherwise : found->second;
 }
 
+/// Says how a sample is made of a sound; an empty text for models that take no spectrograms.
+std::string spectrogram_text(const Metadata& metadata) {
+  const std::string preparation = fact_of(metadata, "preparation", "");
+  const auto made = preparation.empty() ? std::nullopt : store::read_preparation(preparation).log_mel;
+  if (!made) return {};
+  using std::to_string;
+  const auto hertz = [](double number) { return c_float(static_cast<float>(number)); };
+  return "\n * Column t of the spectrogram is of samples t * " + to_string(made->hop) + " to t * " +
+         to_string(made->hop) + " + " + to_string(made->window - 1) + " of a sound at " +
+         to_string(made->rate) + " Hz, from -1 to 1, times\n * 0.5 - 0.5 cos(2 pi n / " +
+         to_string(made->window) + "). Of their discrete Fourier transform of length " +
+         to_string(made->fft) +
+         " the squared magnitudes are summed\n * by triangles over frequencies, with corners at " +
+         to_string(made->bands + 2) + " equal distances in mel, 2595 log10(1 + Hz / 700), from\n * " +
+         hertz(made->low) + " to " + hertz(made->high) +
+         " Hz: a row each, the lowest first. Its value is ln(sum + 1e-6).";
+}
+
 bool has_labels(const ExportedModel& model) {
   return fact_of(model.metadata, "targets", "") == store::to_text(store::TargetKind::kLabels);
 }
@@ -123,6 +141,7 @@ Values input_values(const ExportedModel& model, const space::Int8Grid& grid) {
   std::vector<float> factors = or_neutral(model.factor, channels, 1);
   for (float& factor : factors) factor /= grid.scale;
   return {{"INPUT", c_comment(fact_of(model.metadata, "input", "values as stored"))},
+          {"SPECTROGRAM", spectrogram_text(model.metadata)},
           {"HEIGHT", std::to_string(model.network.input.height)},
           {"WIDTH", std::to_string(model.network.input.width)},
           {"CHANNELS", std::to_string(channels)},

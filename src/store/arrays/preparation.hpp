@@ -51,7 +51,7 @@ struct TargetColumn {
 /// Returns "log" or "log1p"; empty for none.
 std::string_view to_text(TargetColumn::Transform transform);
 
-/// The spectrogram that is made of a sound of `length` samples (docs/training.md, "Sounds"). Sizes are in
+/// The spectrogram that is made of a sound of `length` samples (docs/data.md, "Sounds"). Sizes are in
 /// samples, frequencies in Hz.
 struct LogMel {
   std::int64_t rate = 0;
