@@ -45,7 +45,7 @@ class TwoSides(RunsCase):
         self.assertEqual([json.loads(line)["genotype"] for line in self.canonical("two").splitlines()[1:]], genotypes)
 
         self.skyline("report", "alone")
-        trials = read_json(self.folder / "alone/trials.json")["trials"]
+        trials = read_json(self.folder / "alone/models.json")["trials"]
         self.assertEqual([trial["parameters"]["kernel"] for trial in trials], [genotype["kernel"] for genotype in genotypes])
         with open(self.folder / "alone/search_state.csv", newline="", encoding="utf-8") as file:
             cells = [row["kernel"] for row in csv.DictReader(file)]
@@ -60,7 +60,7 @@ class TwoSides(RunsCase):
             self.assertIn("kernel=[10, 4] padding=[5, 1] stride=1", shown)
             self.assertIn("kernel=[1, 2] stride=[1, 2]", shown)
         refused = self.skyline("show", "sides.yaml", "--genotype", "kernel=[4,10],width=4", expect=2).stderr
-        self.assertIn("--genotype: kernel is never [4,10], did you mean `[10, 4]`?", refused)
+        self.assertIn("--genotype: kernel is never [4,10], known here: 3, [10, 4], [3, 1], [1, 3]", refused)
         with open(self.folder / "table.csv", "w", newline="", encoding="utf-8") as file:
             rows = csv.writer(file)
             rows.writerow(["kernel", "score"])

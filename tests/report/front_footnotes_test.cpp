@@ -157,7 +157,8 @@ TEST(FrontFootnotes, SayWhatAModelExpectsOfALuckyResult) {
   testing::SampleRun run;
   run.committed.clear();
   for (std::int64_t i = 0; i < 24; ++i) {
-    trial::CommittedTrial committed = testing::make_trial(run.space, {.number = run.committed.size()});
+    trial::CommittedTrial committed =
+        testing::make_trial(run.space, {.number = run.committed.size(), .choices = {0, 0, 0}});
     committed.trial.proposal.architecture = std::make_shared<const space::Architecture>(
         run.space.try_build(run.space.genotype_at(i)).architecture.value());
     committed.outcome = testing::measured(i == 7 ? 0.95 : 0.8 + 0.01 * static_cast<double>(i % 3), 4);

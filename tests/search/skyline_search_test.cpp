@@ -89,6 +89,25 @@ TEST(SkylineSearch, HasABetterFrontThanRandomSearch) {
   }
 }
 
+TEST(SkylineSearch, BeginsNearTheMiddleOfRangesAndThenFarAway) {
+  const auto space = space::SearchSpace::parse(
+      config_from_yaml("parameters: {a: {range: [0, 100]}, b: {range: [0, 100]}, word: {choice: [x, y]}}",
+                       "space.yaml", "space"),
+      {});
+  const auto distance_from_middle = [](const CommittedTrial& trial) {
+    const std::vector<std::uint32_t>& choices = trial.trial.architecture().genotype.choices;
+    return std::max(std::abs(choices[0] - 50.0), std::abs(choices[1] - 50.0));
+  };
+  const auto objectives = objective_set("[{maximize: accuracy}]");
+  for (const std::uint64_t seed : {1U, 2U, 3U}) {
+    WindowedRun run(skyline(space, objectives, 4, seed), 1,
+                    [](const trial::Trial&) { return trial::Measurements{{0.5, 1}}; });
+    const std::vector<CommittedTrial> committed = run.run(4);
+    EXPECT_LT(distance_from_middle(committed[0]), 10) << "seed " << seed;
+    for (std::size_t i = 1; i < 4; ++i) EXPECT_GT(distance_from_middle(committed[i]), 30) << "seed " << seed;
+  }
+}
+
 TEST(SkylineSearch, SaysHowFarItsPredictionsWereFromTheResults) {
   WindowedRun run(skyline(kernels_space(), objective_set("[{minimize: macs}, {maximize: accuracy}]"), 40, 1),
                   2, steps_from_the_best);

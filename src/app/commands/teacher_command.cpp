@@ -29,10 +29,11 @@ void warn_of_chance(const store::Dataset& dataset, const TaughtData& taught) {
   if (dataset.train().target_kind() != store::TargetKind::kClasses) return;
   std::vector<std::size_t> counts(dataset.class_names().size());
   for (const std::int32_t each : dataset.train().classes()) ++counts[static_cast<std::size_t>(each)];
+  constexpr double kHardly = 0.1;  // part of the way from the commonest class to all samples
   const double most =
       static_cast<double>(*std::ranges::max_element(counts)) / static_cast<double>(dataset.train().count);
-  if (taught.scores.front().metrics.front().second > most) return;
-  log::warning(taught.source + ": is right no more often than always saying the commonest class, " +
+  if (taught.scores.front().metrics.front().second > most + kHardly * (1 - most)) return;
+  log::warning(taught.source + ": is hardly more often right than always saying the commonest class, " +
                objective::number_text(most) +
                " of `train`: are its rows those of the data's samples, in order?");
 }
@@ -70,6 +71,7 @@ RunCommand teacher_command(CLI::App& command) {
   const auto arguments = std::make_shared<TeacherArguments>();
   TeacherSource& source = arguments->source;
   command.set_help_flag("-h,--help", "print this message");
+  command.footer("Example: skyline prep teacher photos.h5 --outputs said.npy -o teacher.h5");
   add_path(command, "data", arguments->data,
            "data set that skyline prep made, on which networks will be trained")
       ->required();

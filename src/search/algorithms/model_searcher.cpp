@@ -399,14 +399,17 @@ CandidatePointer ModelSearcher::next_of_first() const {
 }
 
 /// Returns the first of the random candidates, or the one that is farthest from all that were proposed, among
-/// those with so many FLOPs; nullptr if all of them were proposed.
+/// those with so many FLOPs; nullptr if all of them were proposed. Without networks the very first one is
+/// near the middle: the ends of ranges are often far from good, and the others that are far apart lie there.
 CandidatePointer ModelSearcher::farthest_of_first(std::int64_t least_flops) const {
   CandidatePointer farthest;
-  double largest = -1;
+  double largest = -std::numeric_limits<double>::infinity();
+  const bool is_middle = proposed_.empty() && !pool_.space().has_network();
   for (const CandidatePointer& one : first_) {
     if (pool_.is_proposed(one->architecture->id) || one->architecture->cost.flops < least_flops) continue;
     if (!options_.are_far_apart) return one;
-    double nearest = std::numeric_limits<double>::max();
+    double nearest = is_middle ? -embedding_->distance(one->point, embedding_->middle())
+                               : std::numeric_limits<double>::max();
     for (const Proposed& other : proposed_) {
       nearest = std::min(nearest, embedding_->distance(one->point, other.candidate->point));
     }

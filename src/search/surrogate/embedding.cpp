@@ -176,4 +176,12 @@ double Embedding::distance(const ModelPoint& left, const ModelPoint& right) cons
   return parameters / point_space_.parameter_scale;
 }
 
+ModelPoint Embedding::middle() const {
+  constexpr double kNoWord = -1;
+  ModelPoint point{Eigen::VectorXd(std::ssize(places_)), Eigen::VectorXd(0)};
+  for (std::size_t i = 0; i < places_.size(); ++i)
+    point.parameters[static_cast<Eigen::Index>(i)] = point_space_.ordinal[i] ? 0.5 : kNoWord;
+  return point;
+}
+
 }  // namespace skyline::search

@@ -72,6 +72,8 @@ class Embedding {
                    const std::vector<space::Feature>& features) const;
   /// Returns how different two architectures are: 2 for two random ones, about.
   double distance(const ModelPoint& left, const ModelPoint& right) const;
+  /// Returns the middle of a space without networks: of each range, and equally far from all words.
+  ModelPoint middle() const;
 
  private:
   FeatureColumns columns_;
