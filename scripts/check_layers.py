@@ -47,10 +47,10 @@ ROOMS = {
     "train": ["kernels", "inherit", "scoring", "options", "parameters", "device", "loading", "ops", "graph", "group",
               "batches", "learner", "quantized", "sharing", "loop", "evaluator"],
     "cuda": ["kernels", "streams", "nccl", ""],
-    "evaluate": ["process", "command", "computed", "synthetic", "table", ""],
+    "evaluate": ["process", "command", "synthetic", "table", ""],
     "model_export": ["model", "onnx", "pytorch", "tflite", ""],
     "engine": ["group", "work", "loop", "slots", "dispatch", "weights", ""],
-    "report": ["", "files", "text", "compare", "html", "results", "tracking"],
+    "report": ["files", "text", "compare", "html", "tracking"],
     "app": ["config", "prep", "models", "doctor", "tuner", "job", "commands", "simulate", ""],
 }
 
@@ -69,11 +69,11 @@ FACES = {
     "trial": ["column_names", "commit_log", "course_text", "forwarding", "given_metric", "metric_keys", "refit", "scope_timer", "trial_fields",
               "trial_record"],
     "comm": ["agreement", "communicator", "environment", "link", "mailbox", "mpi/start_watch"],
-    "store": ["arrays/csv_reader", "arrays/npz_writer", "arrays/preparation", "data/calibration_samples", "data/named_file", "data/seal_dataset", "data/staged_dataset", "data/teacher", "events/event_file", "journal/asked_trials", "journal/learning_curves",
-              "journal/journal", "journal/journal_end", "journal/provenance", "journal/run_tables", "journal/known_values", "journal/counted_costs",
-              "journal/trial_json", "journal/trial_table", "publish/block_reader", "publish/file_descriptor", "publish/folder_check", "publish/folder_tree", "publish/retry_policy",
-              "publish/pinned_folders", "publish/publish", "publish/storage_thread", "publish/temporary_file", "run_folder/attempt_folder", "run_folder/fresh_folder", "run_folder/run_folder",
-              "run_folder/running_trials", "run_folder/suspects", "run_folder/trial_logs", "weights/checkpoint", "weights/recovery",
+    "store": ["arrays/csv_reader", "arrays/npz_writer", "arrays/preparation", "data/sample_draw", "data/named_file", "data/seal_dataset", "data/staged_dataset", "data/teacher", "events/event_file", "journal/asked_trials", "journal/learning_curves",
+              "journal/journal", "journal/run_tables", "journal/known_values", "journal/counted_costs",
+              "journal/trial_json", "publish/file_descriptor", "publish/folder_check", "publish/folder_tree", "publish/retry_policy",
+              "publish/publish", "publish/storage_thread", "publish/temporary_file", "run_folder/attempt_folder", "run_folder/run_folder",
+              "run_folder/running_trials", "weights/checkpoint",
               "weights/trial_folder", "weights/weights"],
     "train": ["device/accelerator", "evaluator/inference", "evaluator/step_profile",
               "kernels/batch_norm_plan", "kernels/cross_entropy", "kernels/dropout", "kernels/gather", "kernels/step_end", "loading/device_choice", "loading/device_plan",
@@ -85,9 +85,9 @@ FACES = {
     "run": ["account", "opened_run", "run_state", "baselines"],
     "engine": ["dispatch/heartbeats", "dispatch/failure_detector", "dispatch/simulated_fleet", "engine_job",
                "loop/front_training", "loop/search_loop", "loop/trial_maker", "work/engine_options"],
-    "report": ["compare/comparison", "files/answers", "files/search_state_csv", "files/trace_json", "files/trial_results", "files/trials_json",
-               "html/html_report", "report", "results/result_files", "text/account_table", "text/front_table",
-               "text/progress", "text/run_origin", "text/status_file", "text/status_text", "text/text_table", "tracking/tracking"],
+    "report": ["compare/comparison", "files/answers", "files/search_state_csv", "files/trial_results", "files/trials_json",
+               "html/html_report", "text/front_table",
+               "text/progress", "text/run_account", "text/status", "text/text_table", "tracking/tracking"],
 }
 
 # What works in a run folder opens, looks at and changes its files by `store` alone, which is patient and watched: a file
@@ -101,7 +101,7 @@ BY_STORE = {
                  ("command/program_checksums", "access"), ("command/program_checksums", "file_size"),  # a user's trainer
                  ("command/program_checksums", "is_regular_file"),
                  ("command_evaluator", "directory_iterator"),                                         # /dev
-                 ("process/port_block", "ifstream"), ("process/user_program", "ifstream"),         # /proc
+                 ("process/host_resources", "ifstream"), ("process/user_program", "ifstream"),         # /proc
                  ("process/user_program", "open_file")],                  # a report: one attempt, in an Attempt
 }
 FILE_CALL = re.compile(r"\b(?:fs|filesystem)::(?P<library>remove|remove_all|rename|create_\w+|copy\w*|resize_file|exists|is_\w+|"

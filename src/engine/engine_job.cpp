@@ -14,7 +14,6 @@
 #include "engine/group/group_hub.hpp"
 #include "engine/loop/replay.hpp"
 #include "engine/loop/search_loop.hpp"
-#include "engine/slots/asked_trials_writer.hpp"
 #include "engine/slots/crash_signals.hpp"
 #include "engine/slots/journal_sink.hpp"
 #include "engine/slots/result_keeper.hpp"

@@ -1,6 +1,5 @@
 // Starts a program and ends it, with all that it starts: when the program has ended, when the owner says so,
 // and when the owner is gone. It knows nothing of Skyline, and needs no library but that of C.
-#include "launcher/adopted_program.hpp"
 #include "launcher/control_group.hpp"
 #include "launcher/launch_protocol.hpp"
 #include "launcher/options.hpp"

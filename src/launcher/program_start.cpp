@@ -1,5 +1,6 @@
 #include "launcher/program_start.hpp"
 
+#include "launcher/launch_protocol.hpp"
 #include "launcher/program_limits.hpp"
 
 #include <array>
@@ -9,6 +10,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace skyline::launcher {
@@ -41,6 +43,13 @@ Step become_program(const Options& options, const std::optional<ControlGroup>& g
   restore_signals();
   ::execve(options.program[0], options.program, environ);
   return Step::kProgram;
+}
+
+StartedProgram refuse(pid_t child, Step step, StartProblem& failed) {
+  failed = {step, errno};
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  return {};
 }
 
 }  // namespace
@@ -76,6 +85,25 @@ StartedProgram start_program(const Options& options, const std::optional<Control
   // Only the launcher's ends: each has a file description of its own.
   for (const int end : {output[0], problem[0]}) ::fcntl(end, F_SETFL, O_NONBLOCK);
   return {.id = child, .output = output[0], .problem = problem[0]};
+}
+
+StartedProgram adopt_program(const Options& options, const std::optional<ControlGroup>& group,
+                             StartProblem& failed) {
+  const auto child = static_cast<pid_t>(options.adopt);
+  if (group && !group->add_process(child)) return refuse(child, Step::kLaunch, failed);
+  if (!bind_process(0, options.processors) || !bind_process(child, options.processors)) {
+    return refuse(child, Step::kProcessors, failed);
+  }
+  limit_program(child, options);
+  int problem[2];
+  if (::pipe2(problem, O_CLOEXEC) != 0) return refuse(child, Step::kLaunch, failed);
+  ::close(problem[1]);  // so Watch reads at once that it runs
+  for (const int end : {kOutputDescriptor, problem[0]}) ::fcntl(end, F_SETFL, O_NONBLOCK);
+  const char begin = 1;
+  (void)!::write(kGoDescriptor, &begin,
+                 sizeof begin);  // a child that is dead by now has an end, as any other one
+  ::close(kGoDescriptor);
+  return {.id = child, .output = kOutputDescriptor, .problem = problem[0]};
 }
 
 }  // namespace skyline::launcher

@@ -4,8 +4,8 @@
 #include "skyline/search/algorithm.hpp"
 
 #include "space/language/searched_section.hpp"
-#include "store/journal/journal_end.hpp"
-#include "store/publish/block_reader.hpp"
+#include "store/journal/run_tables.hpp"
+#include "store/publish/file_descriptor.hpp"
 #include "store/publish/publish.hpp"
 #include "trial/given_metric.hpp"
 

@@ -1,5 +1,5 @@
 
-#include "report/text/account_table.hpp"
+#include "report/text/run_account.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

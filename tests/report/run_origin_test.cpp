@@ -1,6 +1,5 @@
-#include "report/text/run_origin.hpp"
-
 #include "core/config/config_text.hpp"
+#include "report/text/run_account.hpp"
 
 #include <gtest/gtest.h>
 

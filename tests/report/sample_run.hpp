@@ -1,6 +1,6 @@
 #pragma once
 
-#include "report/report.hpp"
+#include "report/files/trial_results.hpp"
 #include "support/scratch_folder.hpp"
 
 #include <filesystem>

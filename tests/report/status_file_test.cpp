@@ -1,7 +1,6 @@
-#include "report/text/status_file.hpp"
-
 #include "core/log.hpp"
 #include "report/sample_run.hpp"
+#include "report/text/status.hpp"
 #include "store/publish/publish.hpp"
 
 #include <thread>

@@ -1,8 +1,6 @@
-#include "report/text/status_text.hpp"
-
 #include "core/log.hpp"
 #include "report/sample_run.hpp"
-#include "report/text/status_file.hpp"
+#include "report/text/status.hpp"
 #include "store/journal/journal.hpp"
 #include "store/publish/publish.hpp"
 #include "store/run_folder/running_trials.hpp"

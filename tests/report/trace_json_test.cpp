@@ -1,7 +1,6 @@
 
-#include "report/files/trace_json.hpp"
-
 #include "report/sample_run.hpp"
+#include "report/text/run_account.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

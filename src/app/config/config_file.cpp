@@ -7,7 +7,7 @@
 #include "app/config/config_sections.hpp"
 #include "app/config/evaluator_section.hpp"
 #include "core/config/config_text.hpp"
-#include "store/publish/block_reader.hpp"
+#include "store/publish/file_descriptor.hpp"
 #include "store/publish/publish.hpp"
 #include "store/run_folder/run_folder.hpp"
 

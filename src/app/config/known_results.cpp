@@ -8,7 +8,7 @@
 #include "core/text/wording.hpp"
 #include "evaluate/table/benchmark_rows.hpp"
 #include "store/publish/publish.hpp"
-#include "store/run_folder/fresh_folder.hpp"
+#include "store/run_folder/run_folder.hpp"
 
 #include <algorithm>
 #include <array>

@@ -14,13 +14,12 @@
 #include "core/text/wording.hpp"
 #include "report/files/answers.hpp"
 #include "report/files/trial_results.hpp"
-#include "report/report.hpp"
 #include "report/text/front_table.hpp"
 #include "report/text/progress.hpp"
 #include "report/tracking/tracking.hpp"
 #include "run/baselines.hpp"
 #include "store/publish/publish.hpp"
-#include "store/run_folder/fresh_folder.hpp"
+#include "store/run_folder/run_folder.hpp"
 
 #include <string>
 #include <utility>

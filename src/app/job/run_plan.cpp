@@ -4,19 +4,18 @@
 
 #include "app/config/config_file.hpp"
 #include "app/config/new_run_check.hpp"
-#include "app/tuner/program_counter.hpp"
-#include "app/tuner/program_tuner.hpp"
+#include "app/tuner/search_programs.hpp"
 #include "core/config/config_text.hpp"
 #include "core/log.hpp"
 #include "core/text/wording.hpp"
 #include "core/version.hpp"
-#include "report/results/result_files.hpp"
-#include "store/journal/journal_end.hpp"
-#include "store/publish/block_reader.hpp"
+#include "report/html/html_report.hpp"
+#include "store/journal/run_tables.hpp"
+#include "store/publish/file_descriptor.hpp"
 #include "store/publish/publish.hpp"
 #include "store/publish/retry_policy.hpp"
-#include "store/run_folder/fresh_folder.hpp"
-#include "store/weights/recovery.hpp"
+#include "store/run_folder/run_folder.hpp"
+#include "store/weights/checkpoint.hpp"
 
 #include <chrono>
 #include <cmath>

@@ -6,7 +6,7 @@
 #include "app/job/asked.hpp"
 #include "app/job/stop_request.hpp"
 #include "engine/engine_job.hpp"
-#include "report/text/status_file.hpp"
+#include "report/text/status.hpp"
 #include "store/journal/journal.hpp"
 #include "store/journal/run_tables.hpp"
 #include "store/run_folder/run_folder.hpp"

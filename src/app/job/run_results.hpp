@@ -2,7 +2,7 @@
 
 #include "app/config/run_config.hpp"
 #include "engine/engine_job.hpp"
-#include "report/report.hpp"
+#include "report/files/trial_results.hpp"
 #include "report/text/front_table.hpp"
 #include "run/opened_run.hpp"
 #include "run/run_state.hpp"

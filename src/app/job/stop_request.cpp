@@ -12,12 +12,11 @@
 #include "core/log_note.hpp"
 #include "core/system/standard_output.hpp"
 #include "core/text/foreign_text.hpp"
-#include "report/results/result_files.hpp"
-#include "report/text/status_file.hpp"
-#include "report/text/status_text.hpp"
+#include "report/html/html_report.hpp"
+#include "report/text/status.hpp"
 #include "store/publish/publish.hpp"
 #include "store/publish/retry_policy.hpp"
-#include "store/run_folder/fresh_folder.hpp"
+#include "store/run_folder/run_folder.hpp"
 
 #include <algorithm>
 #include <array>

@@ -9,7 +9,7 @@
 #include "core/log.hpp"
 #include "core/text/wording.hpp"
 #include "store/arrays/npz_writer.hpp"
-#include "store/data/calibration_samples.hpp"
+#include "store/data/sample_draw.hpp"
 #include "store/publish/publish.hpp"
 #include "train/evaluator/inference.hpp"
 #include "train/loading/load_training.hpp"

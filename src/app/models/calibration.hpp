@@ -2,7 +2,7 @@
 
 #include "app/models/selected_model.hpp"
 #include "space/quantized/int8_network.hpp"
-#include "store/data/calibration_samples.hpp"
+#include "store/data/sample_draw.hpp"
 
 #include <cstddef>
 #include <cstdint>

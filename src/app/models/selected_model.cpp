@@ -9,7 +9,7 @@
 #include "core/text/wording.hpp"
 #include "core/version.hpp"
 #include "report/files/trial_results.hpp"
-#include "store/journal/provenance.hpp"
+#include "store/journal/trial_json.hpp"
 #include "store/publish/publish.hpp"
 #include "trial/refit.hpp"
 

@@ -4,7 +4,7 @@
 
 #include "core/log.hpp"
 #include "store/publish/retry_policy.hpp"
-#include "store/run_folder/suspects.hpp"
+#include "store/run_folder/running_trials.hpp"
 
 #include <exception>
 #include <utility>

@@ -6,7 +6,7 @@
 #include "engine/work/run_files.hpp"
 #include "engine/work/storage_calls.hpp"
 #include "run/run_state.hpp"
-#include "store/journal/provenance.hpp"
+#include "store/journal/trial_json.hpp"
 #include "store/run_folder/running_trials.hpp"
 #include "store/weights/checkpoint.hpp"
 

@@ -2,7 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
-#include "store/journal/provenance.hpp"
+#include "store/journal/trial_json.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -3,7 +3,6 @@
 #include "comm/agreement.hpp"
 #include "core/log.hpp"
 #include "store/run_folder/running_trials.hpp"
-#include "store/run_folder/suspects.hpp"
 
 #include <algorithm>
 #include <csignal>

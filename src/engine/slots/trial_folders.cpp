@@ -6,7 +6,7 @@
 #include "core/text/wording.hpp"
 #include "engine/slots/evaluation.hpp"
 #include "engine/work/storage_calls.hpp"
-#include "store/journal/provenance.hpp"
+#include "store/journal/trial_json.hpp"
 #include "store/publish/folder_tree.hpp"
 #include "store/publish/retry_policy.hpp"
 #include "trial/refit.hpp"

@@ -5,7 +5,7 @@
 #include "core/text/wording.hpp"
 #include "engine/slots/trial_folders.hpp"
 #include "engine/work/storage_calls.hpp"
-#include "store/journal/provenance.hpp"
+#include "store/journal/trial_json.hpp"
 #include "store/publish/publish.hpp"
 #include "store/publish/retry_policy.hpp"
 #include "store/weights/weights.hpp"

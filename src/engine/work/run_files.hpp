@@ -1,7 +1,7 @@
 #pragma once
 
 #include "store/journal/journal.hpp"
-#include "store/journal/provenance.hpp"
+#include "store/journal/trial_json.hpp"
 #include "store/publish/storage_thread.hpp"
 #include "store/run_folder/run_folder.hpp"
 

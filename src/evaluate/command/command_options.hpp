@@ -5,7 +5,7 @@
 #include "skyline/trial/metric.hpp"
 
 #include "evaluate/command/command_metric.hpp"
-#include "evaluate/process/port_block.hpp"
+#include "evaluate/process/host_resources.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -7,7 +7,6 @@
 #include "evaluate/command/placeholders.hpp"
 #include "evaluate/process/error_words.hpp"
 #include "store/publish/folder_tree.hpp"
-#include "store/publish/pinned_folders.hpp"
 #include "store/publish/publish.hpp"
 #include "store/publish/retry_policy.hpp"
 #include "store/run_folder/run_folder.hpp"

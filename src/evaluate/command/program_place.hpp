@@ -9,7 +9,6 @@
 #include "evaluate/process/trainer_variables.hpp"
 #include "evaluate/process/user_program.hpp"
 #include "store/run_folder/attempt_folder.hpp"
-#include "store/run_folder/trial_logs.hpp"
 
 #include <cstdint>
 #include <filesystem>

@@ -8,8 +8,7 @@
 #include "evaluate/command/program_place.hpp"
 #include "evaluate/command/trial_decisions.hpp"
 #include "evaluate/process/fork_server.hpp"
-#include "evaluate/process/port_block.hpp"
-#include "evaluate/process/processor_shares.hpp"
+#include "evaluate/process/host_resources.hpp"
 
 #include <atomic>
 #include <chrono>

@@ -2,7 +2,6 @@
 
 #include "core/log.hpp"
 #include "core/text/foreign_text.hpp"
-#include "evaluate/process/error_words.hpp"
 #include "store/publish/publish.hpp"
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 #include "skyline/trial/metric.hpp"
 
 #include "evaluate/process/reported_lines.hpp"
-#include "store/run_folder/trial_logs.hpp"
+#include "store/run_folder/attempt_folder.hpp"
 
 #include <array>
 #include <atomic>

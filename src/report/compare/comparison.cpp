@@ -6,7 +6,6 @@
 #include "report/compare/volume_curve.hpp"
 #include "report/files/search_state_csv.hpp"
 #include "report/files/trial_results.hpp"
-#include "report/report.hpp"
 #include "report/text/front_table.hpp"
 #include "report/text/text_table.hpp"
 

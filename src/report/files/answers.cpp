@@ -5,7 +5,7 @@
 
 #include "core/config/config_text.hpp"
 #include "report/files/trial_results.hpp"
-#include "store/publish/block_reader.hpp"
+#include "store/publish/file_descriptor.hpp"
 #include "store/publish/publish.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "report/report.hpp"
+#include "report/files/trial_results.hpp"
 #include "store/run_folder/run_folder.hpp"
 
 #include <cstdint>

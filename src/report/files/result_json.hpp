@@ -3,7 +3,7 @@
 #include "skyline/objective/objective_set.hpp"
 #include "skyline/trial/metric.hpp"
 
-#include "report/files/seed_groups.hpp"
+#include "report/files/trial_results.hpp"
 #include "trial/trial_fields.hpp"
 
 #include <optional>

@@ -1,9 +1,7 @@
 #include "report/files/search_state_csv.hpp"
 
-#include "report/files/seed_groups.hpp"
 #include "report/files/trial_results.hpp"
 #include "store/journal/run_tables.hpp"
-#include "store/journal/trial_table.hpp"
 #include "store/publish/publish.hpp"
 
 #include <algorithm>

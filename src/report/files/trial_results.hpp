@@ -2,20 +2,62 @@
 
 #include "skyline/core/config_node.hpp"
 #include "skyline/objective/objective_set.hpp"
+#include "skyline/space/search_space.hpp"
 #include "skyline/trial/trial.hpp"
 
-#include "report/report.hpp"
 #include "run/run_state.hpp"
-#include "store/journal/trial_table.hpp"
+#include "store/journal/run_tables.hpp"
 #include "store/run_folder/run_folder.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace skyline::report {
+
+/// Where the search trials come from whose models `skyline train` trains.
+struct SourceTrials {
+  std::string run = {};                          // name of that run's folder; empty if there is none
+  std::vector<trial::TrialNumber> numbers = {};  // their numbers there, [search trials]
+};
+
+/// The latency of a network of the front, measured in several rounds when the run was done.
+struct FrontLatency {
+  trial::TrialNumber trial = 0;
+  std::vector<double> rounds_ms;  // at least one
+
+  double least_ms() const { return std::ranges::min(rounds_ms); }
+};
+
+/// The values that the metrics of a full training have on resamples of the test set. Equal places of two
+/// networks are of the same samples.
+struct Replicates {
+  std::uint64_t samples = 0;                          // size of the test set
+  std::map<std::string, std::vector<double>> values;  // at least one for each metric
+};
+
+/// The source of all reports.
+struct ReportInputs {
+  const space::SearchSpace& space;
+  const std::vector<trial::Metric>& metrics;  // metrics of Measurements::values
+  const run::RunState& state;
+  std::vector<trial::Baseline> baselines = {};
+  SourceTrials source = {};
+  std::vector<FrontLatency> latencies = {};
+  std::map<trial::TrialNumber, Replicates> replicates = {};  // key: a member of the final front
+  bool may_be_lucky = false;  // whether results depend on a seed, so that the best ones owe something to it
+};
+
+/// Says what cannot be expected of two runs with equal configurations.
+constexpr const char* kNotDeterministic =
+    "the evaluator is not deterministic: equal runs need not have equal results";
+
+enum class RunEnd { kFinished, kStopped, kFailed };
 
 /// Returns the name of a run, i.e. of its folder.
 std::string run_name(const store::RunPaths& paths);
@@ -90,5 +132,22 @@ std::vector<std::vector<trial::TrialNumber>> equal_networks(const space::SearchS
 
 /// Returns the latest full training of a search trial that is no repeat, or nullptr if there is none.
 run::SharedTrial final_of(const run::RunState& state, trial::TrialNumber number);
+
+/// Full trainings of an architecture with different seeds, in the order of their commits.
+using SeedGroup = std::vector<run::SharedTrial>;
+
+/// Groups the first full trainings of all trials with the final budget by architecture and keeps groups of
+/// two or more, ordered by the mean of the first objective, best first.
+std::vector<SeedGroup> seed_groups(const ReportInputs& inputs);
+
+/// A metric over those trainings of a group that have it.
+struct Spread {
+  std::size_t count = 0;
+  double mean = 0;
+  std::optional<double> deviation;  // standard deviation of the sample; nullopt for one value
+};
+/// Returns nullopt if no training of the group has the metric.
+std::optional<Spread> spread_of(const SeedGroup& group, const std::string& metric,
+                                const std::vector<trial::Metric>& metrics);
 
 }  // namespace skyline::report

@@ -3,8 +3,8 @@
 #include "report/files/answers.hpp"
 #include "report/files/result_json.hpp"
 #include "report/files/trial_results.hpp"
+#include "store/journal/run_tables.hpp"
 #include "store/journal/trial_json.hpp"
-#include "store/journal/trial_table.hpp"
 #include "store/publish/publish.hpp"
 
 #include <algorithm>

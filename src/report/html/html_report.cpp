@@ -1,20 +1,29 @@
 #include "report/html/html_report.hpp"
 
+#include "skyline/core/error.hpp"
+
+#include "core/log.hpp"
 #include "core/text/hash.hpp"
 #include "report/files/answers.hpp"
+#include "report/files/search_state_csv.hpp"
 #include "report/files/trial_results.hpp"
+#include "report/files/trials_json.hpp"
 #include "report/html/run_json.hpp"
-#include "report/text/status_file.hpp"
+#include "report/text/status.hpp"
 #include "run/baselines.hpp"
-#include "store/publish/block_reader.hpp"
+#include "store/journal/run_tables.hpp"
+#include "store/publish/file_descriptor.hpp"
 #include "store/publish/publish.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <sstream>
+#include <string>
 #include <string_view>
 #include <utility>
+
+#include <fmt/format.h>
 
 // Bytes of page_files.S: each file ends where the next one begins.
 extern "C" {
@@ -187,6 +196,44 @@ ReportedRun read_reported_run(const std::filesystem::path& folder) {
   opened.state.set_search_summary(status.search_summary);
   const std::string state = state_of(opened.paths, status);
   return reported_run(std::move(opened), state);
+}
+
+void write_tables(const ReportedRun& run) {
+  const run::OpenedRun& opened = run.opened;
+  std::vector<bool> on_front;
+  for (const run::SharedTrial& committed : opened.state.trials()) {
+    on_front.push_back(opened.state.on_its_front(committed->trial));
+  }
+  store::write_run_tables(opened.paths.tables(), opened.state.trials(), on_front, opened.header.metrics,
+                          opened.space, run.config, opened.account.slots, run.courses);
+}
+
+void write_models(const ReportedRun& run) {
+  write_models_json(run.opened.paths, inputs_of(run));
+}
+
+void write_search_state(const ReportedRun& run) {
+  write_search_state_csv(run.opened.paths, inputs_of(run));
+}
+
+void write_pareto(const ReportedRun& run) {
+  write_pareto_json(run.opened.paths, inputs_of(run));
+}
+
+void write_page(const ReportedRun& run) {
+  const std::string page = report_page({&run, 1});
+  try {
+    store::publish_file(run.opened.paths.report_html(), page, store::Effort::kOnce);
+  } catch (const Problem& problem) {
+    log::warning(fmt::format("{}; skyline report {} makes the page again", problem.what(),
+                             run.opened.paths.root.string()));
+  }
+}
+
+std::vector<std::filesystem::path> result_paths(const store::RunPaths& paths) {
+  std::vector<std::filesystem::path> found;
+  for (const ResultFile& file : kResultFiles) found.push_back((paths.*file.path)());
+  return found;
 }
 
 }  // namespace skyline::report

@@ -1,10 +1,12 @@
 #pragma once
 
 #include "report/compare/comparison.hpp"
-#include "report/report.hpp"
+#include "report/files/trial_results.hpp"
 #include "run/opened_run.hpp"
 #include "store/journal/learning_curves.hpp"
+#include "store/run_folder/run_folder.hpp"
 
+#include <array>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -46,5 +48,28 @@ struct ReportOptions {
 
 /// Returns an HTML page about the runs that needs no other file and no network.
 std::string report_page(std::span<const ReportedRun> runs, const ReportOptions& options = {});
+
+void write_tables(const ReportedRun& run);
+void write_models(const ReportedRun& run);
+void write_search_state(const ReportedRun& run);
+void write_pareto(const ReportedRun& run);
+/// Warns if the page cannot be written, because `skyline report` can make it again.
+void write_page(const ReportedRun& run);
+
+/// A file that is made from a run's journal, and published whole every few minutes and when a job ends.
+struct ResultFile {
+  std::filesystem::path (store::RunPaths::*path)() const;
+  void (*write)(const ReportedRun& run);  // @throws UserError, FaultError
+};
+
+/// All result files, in the order of writing.
+inline constexpr std::array kResultFiles{ResultFile{&store::RunPaths::tables, &write_tables},
+                                         ResultFile{&store::RunPaths::models_json, &write_models},
+                                         ResultFile{&store::RunPaths::search_state_csv, &write_search_state},
+                                         ResultFile{&store::RunPaths::pareto_json, &write_pareto},
+                                         ResultFile{&store::RunPaths::report_html, &write_page}};
+
+/// Returns their paths in a run folder.
+std::vector<std::filesystem::path> result_paths(const store::RunPaths& paths);
 
 }  // namespace skyline::report

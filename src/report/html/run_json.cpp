@@ -3,7 +3,7 @@
 #include "report/files/answers.hpp"
 #include "report/files/trial_results.hpp"
 #include "report/text/front_table.hpp"
-#include "report/text/run_origin.hpp"
+#include "report/text/run_account.hpp"
 #include "store/journal/trial_json.hpp"
 #include "store/publish/publish.hpp"
 #include "trial/refit.hpp"

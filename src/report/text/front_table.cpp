@@ -3,7 +3,6 @@
 #include "skyline/search/pareto.hpp"
 
 #include "core/text/wording.hpp"
-#include "report/files/seed_groups.hpp"
 #include "report/files/trial_results.hpp"
 #include "report/text/text_table.hpp"
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "report/report.hpp"
-#include "report/text/status_file.hpp"
+#include "report/files/trial_results.hpp"
+#include "report/text/status.hpp"
 #include "run/run_state.hpp"
 
 #include <functional>

@@ -2,7 +2,7 @@
 
 #include "skyline/objective/objective_set.hpp"
 
-#include "report/report.hpp"
+#include "report/files/trial_results.hpp"
 #include "run/opened_run.hpp"
 #include "run/run_state.hpp"
 #include "store/run_folder/run_folder.hpp"

@@ -1,10 +1,17 @@
 #include "store/arrays/csv_reader.hpp"
 
+#include "skyline/core/error.hpp"
+
+#include "store/publish/file_descriptor.hpp"
+
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <cstdint>
 #include <utility>
+
+#include <sys/stat.h>
 
 namespace skyline::store {
 namespace {
@@ -310,6 +317,25 @@ std::optional<double> CsvReader::number(std::string_view field) const {
   const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
   if (field.empty() || error != std::errc() || end != field.data() + field.size()) return std::nullopt;
   return value;
+}
+
+GzipStream::GzipStream(const std::filesystem::path& path) : path_(path) {
+  struct stat status {};
+  FileDescriptor descriptor = open_regular_file(path, status);
+  if (!descriptor) fail_system("read", path, "", errno);
+  file_ = gzdopen(descriptor.release(), "rb");
+  require(file_ != nullptr, "zlib cannot start");
+  gzbuffer(file_, 1 << 18);
+}
+
+std::string GzipStream::read_some(std::size_t most) {
+  std::string text(most, '\0');
+  const int count = gzread(file_, text.data(), static_cast<unsigned>(most));
+  int problem = Z_OK;
+  gzerror(file_, &problem);  // also reports a file that ends too early
+  if (count < 0 || problem != Z_OK) throw UserError(path_.string() + ": damaged or truncated gzip file");
+  text.resize(static_cast<std::size_t>(count));
+  return text;
 }
 
 }  // namespace skyline::store

@@ -2,8 +2,6 @@
 
 #include "skyline/core/error.hpp"
 
-#include "store/arrays/gzip_stream.hpp"
-
 #include <cstddef>
 #include <filesystem>
 #include <optional>
@@ -11,7 +9,26 @@
 #include <string_view>
 #include <vector>
 
+#include <zlib.h>
+
 namespace skyline::store {
+
+/// Reads a plain or gzip file from its start to its end.
+class GzipStream {
+ public:
+  /// Opens the file. @throws UserError, FaultError
+  explicit GzipStream(const std::filesystem::path& path);
+  ~GzipStream() { gzclose_r(file_); }
+  GzipStream(const GzipStream&) = delete;
+  GzipStream& operator=(const GzipStream&) = delete;
+
+  /// Returns up to `most` bytes, fewer only at the end of the file. @throws UserError if it is damaged
+  std::string read_some(std::size_t most);
+
+ private:
+  std::filesystem::path path_;
+  gzFile file_ = nullptr;
+};
 
 /// Returns the text without blanks at its ends.
 std::string_view without_outer_blanks(std::string_view field);

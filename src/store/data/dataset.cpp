@@ -4,7 +4,7 @@
 #include "skyline/core/random.hpp"
 
 #include "store/data/dataset_layout.hpp"
-#include "store/data/group_draw.hpp"
+#include "store/data/sample_draw.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -2,30 +2,83 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/log.hpp"
 #include "core/text/foreign_text.hpp"
 #include "core/text/running_hash.hpp"
 #include "store/data/channel_moments.hpp"
 #include "store/data/dataset_layout.hpp"
 #include "store/data/mapped_dataset.hpp"
-#include "store/hdf5/hdf5_editor.hpp"
+#include "store/hdf5/hdf5_handle.hpp"
+#include "store/hdf5/hdf5_image.hpp"
+#include "store/hdf5/hdf5_reader.hpp"
 #include "store/hdf5/sealed_file.hpp"
 #include "store/publish/file_descriptor.hpp"
+#include "store/publish/publish.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fcntl.h>
+#include <nlohmann/json.hpp>
 
 namespace skyline::store {
 namespace {
 
 namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+/// Adds to an HDF5 file in place. What it had stays where it is. The same calls on the same file give the
+/// same bytes.
+class Hdf5Editor {
+ public:
+  /// @throws UserError if the library cannot open it
+  explicit Hdf5Editor(const std::filesystem::path& path);
+  /// Adds an array of one dimension. @throws UserError
+  void add_numbers(const std::string& name, const std::vector<double>& numbers);
+  /// Adds an attribute to an object. @throws UserError
+  void add_attribute(const std::string& name, const char* key, std::string_view text);
+  /// Writes everything to the file. Call once, at the end. @throws UserError
+  void close();
+
+ private:
+  template <typename T>
+  T check(T result) const {
+    return check_hdf5(result, "write", path_);
+  }
+
+  std::filesystem::path path_;
+  Hdf5File file_;
+};
+
+Hdf5Editor::Hdf5Editor(const std::filesystem::path& path)
+    : path_(path), file_(open_hdf5_file(path, H5F_ACC_RDWR)) {}
+
+void Hdf5Editor::add_numbers(const std::string& name, const std::vector<double>& numbers) {
+  const hsize_t count = numbers.size();
+  const Hdf5Space space(check(H5Screate_simple(1, &count, nullptr)));
+  const Hdf5PropertyList creation(check(H5Pcreate(H5P_DATASET_CREATE)));
+  check(H5Pset_obj_track_times(creation.get(), false));
+  const Hdf5Dataset array(check(H5Dcreate2(file_.get(), name.c_str(), H5T_IEEE_F64LE, space.get(),
+                                           H5P_DEFAULT, creation.get(), H5P_DEFAULT)));
+  check(H5Dwrite(array.get(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, numbers.data()));
+}
+
+void Hdf5Editor::add_attribute(const std::string& name, const char* key, std::string_view text) {
+  add_hdf5_attribute(file_, name, key, text, path_);
+}
+
+void Hdf5Editor::close() {
+  check(H5Fclose(file_.release()));
+}
 
 constexpr std::size_t kBytesAtOnce = std::size_t{1} << 24;
 
@@ -122,6 +175,23 @@ void bear(int error, const fs::path& path, std::string_view call) {
   if (error != 0) fail_system("write", path, call, error);
 }
 
+std::filesystem::path facts_path(const std::filesystem::path& path) {
+  return path.string() + ".seal";
+}
+
+UnsealedFacts facts_in(const Json& json) {
+  UnsealedFacts facts;
+  facts.seal.format = json.at("format");
+  facts.seal.bytes = json.at("bytes");
+  facts.seal.structure = json.at("structure");
+  for (const Json& array : json.at("arrays")) {
+    facts.seal.arrays.push_back({array.at("name"), array.at("offset"), array.at("bytes"), array.at("sum")});
+  }
+  facts.mean = json.at("mean").get<std::vector<double>>();
+  facts.deviation = json.at("deviation").get<std::vector<double>>();
+  return facts;
+}
+
 }  // namespace
 
 bool seal_dataset(const fs::path& made, const fs::path& target, const std::function<bool()>& stop_requested) {
@@ -137,6 +207,48 @@ bool seal_dataset(const fs::path& made, const fs::path& target, const std::funct
   if (::rename(made.c_str(), target.c_str()) != 0) bear(errno, target, "rename");
   bear(sync_folder(target.parent_path()), target, "fsync of the folder");
   return true;
+}
+
+bool is_plain_hdf5(std::span<const std::byte> file) {
+  return std::string_view(reinterpret_cast<const char*>(file.data()), file.size())
+      .starts_with("\x89HDF\r\n\x1a\n");
+}
+
+std::optional<UnsealedFacts> known_facts(const std::filesystem::path& path,
+                                         const MappedFile::Version& version) {
+  try {
+    const Json json = Json::parse(shallow_json(read_file(facts_path(path))));
+    if (json.at("bytes") != version.bytes || json.at("written_ns") != version.written_ns) return std::nullopt;
+    UnsealedFacts facts = facts_in(json);
+    const bool inside = std::ranges::all_of(facts.seal.arrays, [&](const Seal::Array& array) {
+      return array.offset <= version.bytes && array.bytes <= version.bytes - array.offset;
+    });
+    return inside ? std::optional(std::move(facts)) : std::nullopt;
+  } catch (const Problem&) {
+    return std::nullopt;  // there is no such file
+  } catch (const Json::exception&) {
+    return std::nullopt;  // the file is not whole
+  }
+}
+
+void keep_facts(const std::filesystem::path& path, const MappedFile::Version& version,
+                const UnsealedFacts& facts) {
+  Json json{{"format", facts.seal.format},
+            {"bytes", version.bytes},
+            {"written_ns", version.written_ns},
+            {"structure", facts.seal.structure},
+            {"mean", facts.mean},
+            {"deviation", facts.deviation},
+            {"arrays", Json::array()}};
+  for (const Seal::Array& array : facts.seal.arrays) {
+    json["arrays"].push_back(
+        {{"name", array.name}, {"offset", array.offset}, {"bytes", array.bytes}, {"sum", array.sum}});
+  }
+  try {
+    publish_file(facts_path(path), json.dump(1) + "\n", Effort::kOnce);
+  } catch (const Problem& problem) {
+    log::info(path.string() + " is read as a whole each time that it is opened: " + problem.what());
+  }
 }
 
 }  // namespace skyline::store

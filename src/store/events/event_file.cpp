@@ -4,7 +4,6 @@
 #include "core/text/hash.hpp"
 #include "core/text/protobuf_writer.hpp"
 #include "store/publish/file_descriptor.hpp"
-#include "store/publish/pinned_folders.hpp"
 #include "store/publish/publish.hpp"
 
 #include <algorithm>

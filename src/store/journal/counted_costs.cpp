@@ -4,7 +4,6 @@
 
 #include "store/journal/journal_line.hpp"
 #include "store/journal/trial_json.hpp"
-#include "store/publish/appended_lines.hpp"
 #include "store/publish/publish.hpp"
 
 #include <string>

@@ -5,7 +5,6 @@
 #include "store/journal/journal_header.hpp"
 #include "store/journal/journal_line.hpp"
 #include "store/journal/trial_json.hpp"
-#include "store/publish/block_reader.hpp"
 #include "store/publish/file_descriptor.hpp"
 #include "store/publish/publish.hpp"
 

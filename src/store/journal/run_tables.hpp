@@ -2,13 +2,18 @@
 
 #include "skyline/objective/objective_set.hpp"
 #include "skyline/space/search_space.hpp"
+#include "skyline/trial/metric.hpp"
+#include "skyline/trial/trial.hpp"
 
 #include "store/journal/learning_curves.hpp"
+#include "store/run_folder/run_folder.hpp"
 #include "trial/commit_log.hpp"
+#include "trial/trial_fields.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -84,5 +89,56 @@ struct StoredTables {
 
 /// Reads run.h5. @throws UserError if the file is damaged or of another version
 StoredTables read_run_tables(const std::filesystem::path& path);
+
+/// The only list of what results say of each trial. run.h5 has all its columns in this order;
+/// search_state.csv, models.json, pareto.json and the page of reports take theirs from here. A parameter or a
+/// metric may have the name of another column.
+class TrialTable {
+ public:
+  /// @param space    must outlive the table
+  /// @param metrics  metrics of Measurements::values; must outlive the table
+  TrialTable(const space::SearchSpace& space, const std::vector<trial::Metric>& metrics);
+
+  /// Returns one cell for each column. A parameter that the network does not use has a value, too.
+  /// @param on_front  whether the trial is on the front of its phase
+  std::vector<trial::Cell> row(const trial::CommittedTrial& committed, bool on_front = false) const;
+  /// Returns the columns, as a row whose values mean nothing.
+  std::vector<trial::Cell> columns() const;
+
+ private:
+  const space::SearchSpace& space_;
+  const std::vector<trial::Metric>& metrics_;
+  std::vector<trial::CellValue> empty_;  // empty cell for each parameter, in the common type of its values
+};
+
+/// Returns "ok", "pruned", or the kind of the failure.
+std::string status_of(const trial::CommittedTrial& committed);
+
+/// What status.json and run.h5 say about the journal beside them. Make it before you read the journal,
+/// because a job may be writing all three.
+class JournalEnd {
+ public:
+  /// A missing or damaged file says nothing; if it costs the account of time, the log says so.
+  /// @throws FaultError if the file server is away
+  explicit JournalEnd(const RunPaths& paths);
+  /// Says which end of the journal is lost, if the other files have more of its trials; else returns an empty
+  /// text.
+  /// @param started_s  of the trials that were read
+  std::string loss(std::span<const double> started_s, bool torn_tail) const;
+  /// Warns of lines that are missing, and of a torn last line that was left out, unless a job is writing the
+  /// journal; and of a run.h5 of another run.
+  /// @throws UserError if the last job ended with more trials
+  void check(std::span<const double> started_s, bool torn_tail) const;
+  /// Returns whether run.h5 is of another run: it has trials, as the journal has, and none of them is there.
+  bool has_foreign_tables(std::span<const double> started_s) const;
+  /// Returns the account of the run's jobs so far, as results were last written; empty if it is lost.
+  /// @param started_s  of the trials that were read
+  std::vector<SlotAccount> account(std::span<const double> started_s) const;
+
+ private:
+  RunPaths paths_;
+  std::size_t committed_ = 0;  // trials that the journal must have
+  StoredTables tables_;
+};
 
 }  // namespace skyline::store

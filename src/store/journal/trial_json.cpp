@@ -14,6 +14,8 @@
 #include <variant>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 namespace skyline::store {
 namespace {
 
@@ -257,6 +259,24 @@ trial::TrialTiming decode_timing(const Json& object) {
   };
   trial::for_each_timing(decode, timing);
   return timing;
+}
+
+std::string provenance(const trial::Trial& trial, const RunStamp& run) {
+  nlohmann::ordered_json object{{"skyline_version", run.skyline_version}, {"config_hash", run.config_hash}};
+  add_name(object, trial);
+  add_fields(object, trial);
+  return object.dump();
+}
+
+std::string kept_provenance(trial::TrialNumber number, const trial::Trial& trial, const RunStamp& run) {
+  const nlohmann::ordered_json object{{"skyline_version", run.skyline_version},
+                                      {"config_hash", run.config_hash},
+                                      {"kept_by", number},
+                                      {"arch", space::to_text(trial.architecture().id)},
+                                      {"horizon", trial.horizon().epochs},
+                                      {"members", trial.members},
+                                      {"seed", std::to_string(trial.seed)}};
+  return object.dump();
 }
 
 }  // namespace skyline::store

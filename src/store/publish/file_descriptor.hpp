@@ -6,10 +6,15 @@
 #include <cstdint>
 #include <filesystem>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include <sys/stat.h>
+
+namespace skyline {
+class ConfigNode;
+}
 
 namespace skyline::store {
 
@@ -41,5 +46,27 @@ std::vector<std::filesystem::path> list_folder(const std::filesystem::path& fold
 
 /// The bytes of a future file, in order, in pieces that may be anywhere in memory.
 using FilePieces = std::vector<std::span<const std::byte>>;
+
+// Files of a run are not read where a symbolic link leads: others may have put it there, and messages and
+// reports quote what was read.
+
+/// Reads a file of a run block by block from its beginning, for files that are too large for memory.
+class BlockReader {
+ public:
+  explicit BlockReader(std::filesystem::path path) : path_(std::move(path)) {}
+  /// Appends the next block to `text`. Returns false at the end. @throws as read_file; UserError for a link
+  bool read(std::string& text);
+
+ private:
+  std::filesystem::path path_;
+  FileDescriptor file_;  // null before the first block, and after a fault
+  std::uint64_t place_ = 0;
+};
+
+/// Reads a whole file of a run. @throws as BlockReader::read
+std::string read_run_file(const std::filesystem::path& path);
+
+/// Reads a YAML file of a run. @throws as BlockReader::read; UserError with the line if it is not YAML
+ConfigNode load_run_yaml(const std::filesystem::path& path);
 
 }  // namespace skyline::store

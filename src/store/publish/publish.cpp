@@ -5,11 +5,16 @@
 #include "core/config/config_text.hpp"
 #include "core/system/process.hpp"
 #include "store/publish/file_descriptor.hpp"
-#include "store/publish/pinned_folders.hpp"
+#include "store/publish/retry_policy.hpp"
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <ctime>
+#include <list>
+#include <mutex>
+#include <span>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -45,6 +50,9 @@ void write_for_program(const std::filesystem::path& path, Try attempt) {
     throw FaultError(mistake.what());
   }
 }
+
+std::mutex pinned_mutex;
+std::list<const PinnedFolders*> all_pinned;  // all living objects
 
 }  // namespace
 
@@ -224,6 +232,72 @@ std::string read_end(const std::filesystem::path& path, std::size_t most) {
 
 ConfigNode load_yaml_file(const std::filesystem::path& path) {
   return load_yaml_text(read_file(path), path.string());
+}
+
+PinnedFolders::PinnedFolders(const std::vector<std::filesystem::path>& folders) {
+  for (const std::filesystem::path& folder : folders) {
+    FileDescriptor descriptor = open_file(folder, O_PATH | O_DIRECTORY);
+    // Without a slash at the end, as check() has it.
+    if (descriptor)
+      pinned_.push_back(
+          {std::filesystem::absolute(folder / "").lexically_normal().parent_path(), std::move(descriptor)});
+  }
+  const std::lock_guard lock(pinned_mutex);
+  all_pinned.push_back(this);
+}
+
+PinnedFolders::~PinnedFolders() {
+  const std::lock_guard lock(pinned_mutex);
+  all_pinned.remove(this);
+}
+
+void PinnedFolders::check_folder(const std::filesystem::path& folder) const {
+  for (const Pinned& pinned : pinned_) {
+    if (pinned.folder != folder) continue;
+    struct stat then {};
+    struct stat now {};
+    if (::fstat(pinned.descriptor.get(), &then) != 0 || ::stat(folder.c_str(), &now) != 0) continue;
+    if (then.st_ino != now.st_ino || then.st_dev != now.st_dev)
+      throw UserError(folder.string() +
+                      ": another folder has taken its place: nothing is written there (put it back, then run "
+                      "again with --resume)");
+  }
+}
+
+void PinnedFolders::check(const std::filesystem::path& file) {
+  const std::filesystem::path folder = std::filesystem::absolute(file).lexically_normal().parent_path();
+  const IoOperation operation("look at", folder);
+  const std::lock_guard lock(pinned_mutex);
+  for (const PinnedFolders* const some : all_pinned) {
+    some->check_folder(folder.parent_path());
+    some->check_folder(folder);
+  }
+}
+
+void append_lines(const std::filesystem::path& path, std::string_view lines) {
+  const IoOperation operation("write", path);
+  PinnedFolders::check(path);
+  FileDescriptor file = open_own_file(path, O_WRONLY | O_CREAT, 0666);
+  struct stat status {};
+  if (!file || fstat(file.get(), &status) != 0) fail_system("write", path, "open", errno);
+  const std::string text = (status.st_size > 0 ? "\n" : "") + std::string(lines);
+  const int error =
+      write_at(file, std::as_bytes(std::span(text)), static_cast<std::uint64_t>(status.st_size));
+  if (error != 0) fail_system("write", path, "write", error);
+  if (const int closed = close_file(std::move(file))) fail_system("write", path, "close", closed);
+}
+
+void read_lines(const std::filesystem::path& path, const std::function<void(std::string_view line)>& read) {
+  const std::string text = read_file(path);
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::size_t end = rest.find('\n');
+    try {
+      read(rest.substr(0, end));
+    } catch (const UserError&) {
+      // The line is left out.
+    }
+    rest = end == std::string_view::npos ? "" : rest.substr(end + 1);
+  }
 }
 
 }  // namespace skyline::store

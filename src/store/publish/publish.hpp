@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/system/open_file.hpp"
 #include "store/publish/retry_policy.hpp"
 #include "store/publish/temporary_file.hpp"
 
@@ -8,6 +9,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace skyline {
 class ConfigNode;
@@ -87,5 +89,40 @@ Fault publish_once(const std::filesystem::path& path, const FillFile& fill);
 
 /// Reads the whole file with one attempt; the caller decides about a fault.
 Fault read_once(const std::filesystem::path& path, std::string& text);
+
+/// While it lives, this process writes and removes files in some folders only as long as their names lead to
+/// the folders of now: others may put a link or another folder in their place.
+class PinnedFolders {
+ public:
+  /// Folders that are missing are not pinned.
+  explicit PinnedFolders(const std::vector<std::filesystem::path>& folders);
+  ~PinnedFolders();
+  PinnedFolders(const PinnedFolders&) = delete;
+  PinnedFolders& operator=(const PinnedFolders&) = delete;
+
+  /// Checks the folder of a file, and the one above it, if they are pinned. Any thread may call this.
+  /// @throws UserError if another folder took the place of one
+  static void check(const std::filesystem::path& file);
+
+ private:
+  struct Pinned {
+    std::filesystem::path folder;
+    FileDescriptor descriptor;  // keeps the folder's number from being given to another one
+  };
+  /// @throws UserError if another folder took the place of this one
+  void check_folder(const std::filesystem::path& folder) const;
+
+  std::vector<Pinned> pinned_;
+};
+
+// Files to which lines are appended by one process at a time. The lines are not durable at once.
+
+/// Appends lines, with a line feed after each. What an earlier job has left of an incomplete line stays a
+/// line of its own. @throws as publish_file
+void append_lines(const std::filesystem::path& path, std::string_view lines);
+
+/// Hands each line of a file on, also empty and incomplete ones. Lines for which `read` throws a UserError
+/// are left out: they are damaged, or of another version. @throws as read_file
+void read_lines(const std::filesystem::path& path, const std::function<void(std::string_view line)>& read);
 
 }  // namespace skyline::store

@@ -3,7 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "core/system/process.hpp"
-#include "store/publish/pinned_folders.hpp"
+#include "store/publish/publish.hpp"
 
 #include <algorithm>
 #include <atomic>

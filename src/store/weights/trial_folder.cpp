@@ -4,10 +4,9 @@
 
 #include "core/text/hash.hpp"
 #include "store/publish/folder_tree.hpp"
-#include "store/publish/pinned_folders.hpp"
 #include "store/publish/publish.hpp"
 #include "store/publish/retry_policy.hpp"
-#include "store/run_folder/suspects.hpp"
+#include "store/run_folder/running_trials.hpp"
 
 #include <cerrno>
 #include <string_view>

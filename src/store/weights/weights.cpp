@@ -7,7 +7,7 @@
 #include "store/hdf5/sealed_file.hpp"
 #include "store/publish/file_descriptor.hpp"
 #include "store/publish/publish.hpp"
-#include "store/run_folder/suspects.hpp"
+#include "store/run_folder/running_trials.hpp"
 
 #include <cerrno>
 #include <utility>

@@ -1,5 +1,5 @@
 #include "evaluate/job_ranks.hpp"
-#include "store/data/calibration_samples.hpp"
+#include "store/data/sample_draw.hpp"
 #include "train/evaluator/inference.hpp"
 #include "train/evaluator/step_profile.hpp"
 #include "train/evaluator/training_evaluator.hpp"

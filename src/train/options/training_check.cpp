@@ -3,7 +3,7 @@
 #include "core/system/process.hpp"
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
-#include "store/data/calibration_samples.hpp"
+#include "store/data/sample_draw.hpp"
 #include "train/scoring/loss_kinds.hpp"
 #include "train/scoring/metrics.hpp"
 

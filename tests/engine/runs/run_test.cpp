@@ -1,7 +1,7 @@
 #include "skyline/search/pareto.hpp"
 
 #include "engine/fixtures/shared_run_test.hpp"
-#include "store/journal/provenance.hpp"
+#include "store/journal/trial_json.hpp"
 #include "store/publish/publish.hpp"
 #include "store/weights/weights.hpp"
 #include "support/cpu_seconds.hpp"

@@ -5,7 +5,6 @@
 #include "engine/fixtures/scripted_evaluator.hpp"
 #include "engine/slots/slot_pool.hpp"
 #include "store/run_folder/running_trials.hpp"
-#include "store/run_folder/suspects.hpp"
 
 #include <algorithm>
 #include <atomic>

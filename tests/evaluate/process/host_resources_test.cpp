@@ -1,4 +1,4 @@
-#include "evaluate/process/processor_shares.hpp"
+#include "evaluate/process/host_resources.hpp"
 
 #include <gmock/gmock.h>
 

@@ -1,8 +1,7 @@
-#include "evaluate/process/port_block.hpp"
-
 #include "skyline/core/error.hpp"
 
 #include "core/system/open_file.hpp"
+#include "evaluate/process/host_resources.hpp"
 #include "support/user_error_of.hpp"
 
 #include <mutex>

@@ -3,8 +3,8 @@
 #include "store/fixtures/journal_fixture.hpp"
 #include "store/fixtures/sample_run.hpp"
 #include "store/journal/journal.hpp"
-#include "store/journal/provenance.hpp"
-#include "store/journal/trial_table.hpp"
+#include "store/journal/run_tables.hpp"
+#include "store/journal/trial_json.hpp"
 #include "store/publish/publish.hpp"
 #include "support/scratch_folder.hpp"
 

@@ -1,7 +1,6 @@
 #include "store/run_folder/attempt_folder.hpp"
 
 #include "store/fixtures/faulty_calls.hpp"
-#include "store/run_folder/trial_logs.hpp"
 #include "support/scratch_folder.hpp"
 
 #include <cerrno>

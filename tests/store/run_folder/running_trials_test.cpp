@@ -3,7 +3,6 @@
 #include "core/backoff.hpp"
 #include "core/system/process.hpp"
 #include "store/publish/publish.hpp"
-#include "store/run_folder/suspects.hpp"
 #include "support/scratch_folder.hpp"
 #include "support/user_error_of.hpp"
 #include "trial/refit.hpp"

@@ -5,7 +5,7 @@
 #include "store/fixtures/sample_checkpoint.hpp"
 #include "store/hdf5/hdf5_image.hpp"
 #include "store/hdf5/sealed_file.hpp"
-#include "store/journal/provenance.hpp"
+#include "store/journal/trial_json.hpp"
 #include "store/publish/publish.hpp"
 #include "support/file_size_limit.hpp"
 #include "support/scratch_folder.hpp"

@@ -1,5 +1,3 @@
-#include "store/weights/recovery.hpp"
-
 #include "store/fixtures/sample_checkpoint.hpp"
 #include "store/run_folder/run_folder.hpp"
 #include "store/weights/checkpoint.hpp"

@@ -1,4 +1,4 @@
-#include "store/data/group_draw.hpp"
+#include "store/data/sample_draw.hpp"
 
 #include "skyline/core/error.hpp"
 
@@ -90,6 +90,15 @@ void move_groups(const GroupedSamples& samples, const GroupDraw& draw, RandomStr
                     " set, since each has all training samples of a class");
   }
   move(*best, draw.part, needs, parts);
+}
+
+std::vector<std::int64_t> calibration_samples(const Dataset& dataset, const SplitIndices& split,
+                                              std::size_t count, std::uint64_t seed) {
+  const SampleView& train = dataset.train();
+  std::vector<std::int32_t> classes(train.count);
+  if (train.target_kind() == TargetKind::kClasses)
+    classes.assign(train.classes().begin(), train.classes().end());
+  return stratified_part(classes, split.train, count, seed);
 }
 
 }  // namespace skyline::store

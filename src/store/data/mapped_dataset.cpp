@@ -1,3 +1,5 @@
+#include "store/data/mapped_dataset.hpp"
+
 #include "skyline/core/error.hpp"
 
 #include "core/log.hpp"
@@ -7,7 +9,6 @@
 #include "store/arrays/preparation.hpp"
 #include "store/data/channel_moments.hpp"
 #include "store/data/dataset_layout.hpp"
-#include "store/data/mapped_dataset.hpp"
 
 #include <algorithm>
 #include <cmath>

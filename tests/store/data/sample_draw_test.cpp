@@ -1,4 +1,4 @@
-#include "store/data/group_draw.hpp"
+#include "store/data/sample_draw.hpp"
 
 #include "support/user_error_of.hpp"
 

@@ -1,4 +1,4 @@
-#include "evaluate/process/port_block.hpp"
+#include "evaluate/process/host_resources.hpp"
 
 #include "skyline/core/error.hpp"
 
@@ -8,6 +8,7 @@
 #include <fstream>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -88,6 +89,31 @@ TakenPort PortBlock::acquire() {
   }
   throw FaultError("no port from " + std::to_string(range_.first) + " to " + std::to_string(range_.end - 1) +
                    " is free");
+}
+
+ProcessorShares::ProcessorShares(std::vector<int> processors) {
+  for (const int number : processors) processors_.push_back({number, 0});
+}
+
+ProcessorShares::Share ProcessorShares::acquire(std::size_t count) {
+  const std::lock_guard lock(mutex_);
+  std::ranges::sort(processors_, {},
+                    [](const Processor& each) { return std::pair(each.users, each.number); });
+  std::vector<int> taken;
+  for (Processor& processor : processors_) {
+    if (taken.size() == count) break;
+    ++processor.users;
+    taken.push_back(processor.number);
+  }
+  std::ranges::sort(taken);
+  return {*this, std::move(taken)};
+}
+
+void ProcessorShares::give_back(const std::vector<int>& processors) {
+  const std::lock_guard lock(mutex_);
+  for (Processor& processor : processors_) {
+    if (std::ranges::count(processors, processor.number) > 0) --processor.users;
+  }
 }
 
 }  // namespace skyline::evaluate
