@@ -3,7 +3,7 @@
 #include "skyline/store/dataset.hpp"
 
 #include "store/data/mapped_file.hpp"
-#include "store/data/seal_dataset.hpp"
+#include "store/data/unsealed_file.hpp"
 #include "store/hdf5/hdf5_reader.hpp"
 #include "store/hdf5/sealed_file.hpp"
 

@@ -8,6 +8,7 @@
 #include "store/data/channel_moments.hpp"
 #include "store/data/dataset_layout.hpp"
 #include "store/data/mapped_dataset.hpp"
+#include "store/data/unsealed_file.hpp"
 #include "store/hdf5/hdf5_handle.hpp"
 #include "store/hdf5/hdf5_image.hpp"
 #include "store/hdf5/hdf5_reader.hpp"
