@@ -250,7 +250,7 @@ struct RankJob {
     AskedTrialsWriter asked_trials(files, task.space, lines);
     listeners = {&journal, checkpoints.get(), &weights};
     if (options.window && options.checkpoints) listeners.push_back(&asked_trials);
-    KnownValuesRemoval known_values(files, task.trains_all);
+    KnownValuesRemoval known_values(files, task.keeps_early_values);
     if (knows_values()) listeners.push_back(&known_values);
     listeners.insert(listeners.end(), told.begin(), told.end());
     for (run::RunListener* listener : listeners) listener->started(state);

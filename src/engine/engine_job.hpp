@@ -38,7 +38,7 @@ struct SearchTask {
   trial::Place place = {};    // place of this rank, without the evaluator's choices
   std::uint32_t repeats = 1;  // `search.repeats`
   std::optional<search::PruningOptions> pruning = {};
-  bool trains_all = false;  // whether trials that are not on the front may be trained in full
+  bool keeps_early_values = false;  // whether trials off the front may be trained in full, too
 };
 
 /// A rank hangs that the job cannot do without.

@@ -180,6 +180,11 @@ class Before(RunsCase):
         self.assertEqual(self.noted("asked"), [str(trial["trial"]) for trial in trials], "each once, and no full training")
         front = {trial["trial"] for trial in self.trials("final") if trial["phase"] == "final"}
         self.assertEqual({int(path.name.partition(".")[0]) for path in (self.folder / "final/checkpoints").glob("*.steps.json")}, front, "others are removed")
+        (self.marks / "asked").unlink()
+        self.skyline("search", self.config, "--set", "final={epochs: 2, members: 5}", "--set", "command.epochs=1", "--run", "rivals")
+        phases = [trial["phase"] for trial in self.trials("rivals")]
+        asked = (self.marks / "asked").read_text().split()
+        self.assertEqual((phases.count("final"), len(asked)), (5, phases.count("search")), "rivals are not asked again")
 
     def test_a_full_training_that_is_asked_anew_is_never_refused(self):
         self.config.write_text(self.config.read_text().replace('"{layers}", "{width}"], better', '"{layers}", "{width}", "{epochs}"], better')

@@ -68,7 +68,7 @@ class Folders(RunsCase):
                     self.assertEqual((resumed, parent), (earlier is not None, ""))
 
     def test_a_model_continues_children_of_finished_parents_for_any_number_of_ranks_and_after_a_kill(self):
-        config = self.config("{trials: 30, budgets: [1, 3]}", command=", inherit: true", options=["seconds=0.01"], epochs=3)
+        config = self.config("{trials: 40, budgets: [1, 3]}", command=", inherit: true", options=["seconds=0.01"], epochs=3)
         for ranks in (1, 2, 3):
             self.setUp()
             self.skyline("search", config, "--run", f"heirs{ranks}", ranks=ranks)

@@ -143,12 +143,12 @@ class Command(TrainerCase):
         text = self.trainer.read_text() + "\n"
         self.trainer.write_text(text)
         more = ("search", config, "--run", "edited", "--resume", "--set", "search.trials=4")
-        told = (f"{self.trainer}` has changed since its trials were trained, and its results would be of two programs: restore what "
+        told = (f"{self.trainer}` has changed since its trials were trained, and its results would be of two versions: restore what "
                 "was there, begin a run in another folder, or add --changed")
         self.assertIn("skyline: --resume edited: `" + told, self.skyline(*more, ranks=2, expect=2).stderr)
         self.assertEqual(self.canonical("edited"), begun)
         done = self.skyline(*more, "--changed", ranks=2)
-        self.assertIn("files of the trainer have changed: the journal says so after its first 2 trials", done.stderr)
+        self.assertIn("files that trials depend on have changed: the journal says so after its first 2 trials", done.stderr)
         lines = self.canonical("edited").splitlines()
         self.assertEqual(json.loads(lines[3]), {"changed": {str(self.trainer): checksum(text)}})
         self.assertEqual([json.loads(line).get("position") for line in lines[1:]], [0, 1, None, 2, 3])

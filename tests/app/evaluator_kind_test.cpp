@@ -161,6 +161,15 @@ TEST(EvaluatorKind, SaysWhetherEqualTrialsHaveEqualResults) {
   EXPECT_TRUE(other.journal_header(Constant(2)).deterministic);
 }
 
+TEST(EvaluatorKind, SaysWhetherResultsMayDependOnSeeds) {
+  evaluate::EvaluatorKind fixed = constant_kind("fixed");
+  fixed.needs = [](const ConfigNode& /*section*/) { return evaluate::EvaluatorNeeds{.seeded = false}; };
+  evaluate::register_evaluator(fixed);
+  EXPECT_FALSE(may_depend_on_seeds(without_network("fixed: {value: 1}")));
+  EXPECT_TRUE(may_depend_on_seeds(without_network("plain: {value: 1}")));
+  EXPECT_TRUE(may_depend_on_seeds(without_network("unknown: {value: 1}")));
+}
+
 TEST(EvaluatorKind, ChecksItsSectionAgainstTheSpaceOfAUserAndNotOfARun) {
   const std::string two = "a: {range: [1, 3]}, b: {range: [1, 3]}";
   EXPECT_THAT([&] { RunConfig::parse(without_network("plain: {value: 2}", two), true); },

@@ -156,7 +156,7 @@ class Signals(RunsCase):
         (self.folder / "days").mkdir()
         for day in range(6):
             (self.folder / f"days/{day}.csv").write_text(recording())
-        self.skyline("init", "days", "-o", "days.yaml", "--time", "20s", "--with", "length=20", "--with", "target=pulse")
+        self.skyline("init", "days", "-o", "days.yaml", "--time", "20s", "--with", "length=20", "--with", "label=pulse", "--with", "targets=numbers")
         self.skyline("search", "days.yaml", "--run", "days_run", *SHORT)
         rows = said(self.skyline("predict", "days_run", "--trial", self.best("days_run"), "--data", "days/0.csv").stdout)
         self.assertEqual((len(rows), rows[0]["window"]), (31, "days/0.csv rows 1-20"))

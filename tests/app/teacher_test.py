@@ -132,7 +132,7 @@ run: {events: false}
         broken = self.outputs.copy()
         broken[17, 3] = numpy.nan
         numpy.save(npy, broken)
-        self.assertIn("the output for sample 17 (from 0) is not a finite number",
+        self.assertIn("bad.npy: its output for sample 17 (from 0) of `train` is nan, expected a finite number",
                       self.refused("prep", "teacher", digits, "--outputs", npy, "-o", "x.h5"))
         self.assertIn("expected one of --run RUN --trial NUMBER, --onnx FILE and --outputs FILE, got 0",
                       self.refused("prep", "teacher", digits, "-o", "x.h5"))
@@ -150,6 +150,56 @@ run: {events: false}
         (self.folder / "command.yaml").write_text("space: {parameters: {x: {choice: [1, 2]}}}\nobjectives: [{maximize: score}]\n"
                                                   "command: {run: [sh, train.sh], metrics: [score: {better: higher}], teacher: {file: t.h5}}\n")
         self.assertIn("command: unknown key `teacher`", self.skyline("validate", "command.yaml", expect=2).stderr)
+
+    def test_other_files_than_one_array_of_float_numbers_are_refused(self):
+        npy = self.folder / "no.npy"
+        npy.write_text("0.5,0.5\n")
+        self.assertIn("no.npy: no array that NumPy can read: ", self.refused("prep", "teacher", self.digits, "--outputs", npy, "-o", "x.h5"))
+        numpy.save(npy, self.outputs.astype(numpy.int64))
+        self.assertIn("no.npy: has int64, expected float numbers", self.refused("prep", "teacher", self.digits, "--outputs", npy, "-o", "x.h5"))
+        numpy.savez(self.folder / "two.npz", a=self.outputs, b=self.outputs)
+        self.assertIn("two.npz: has several arrays, expected one (.npy)",
+                      self.refused("prep", "teacher", self.digits, "--outputs", "two.npz", "-o", "x.h5"))
+
+    def test_a_trial_is_one_of_a_run_with_the_same_classes(self):
+        self.assertIn("--run: expected one --trial NUMBER beside it", self.refused("prep", "teacher", self.digits, "--run", "large", "-o", "x.h5"))
+        self.assertIn("--trial requires --run",
+                      self.refused("prep", "teacher", self.digits, "--trial", self.trial, "--outputs", "said.npy", "-o", "x.h5"))
+        with h5py.File(self.digits) as file:
+            arrays = {}
+            for part in ("train", "test"):
+                fewer = file[f"{part}/targets"][:] < 9
+                arrays |= {f"x_{part}": file[f"{part}/values"][:][fewer], f"y_{part}": file[f"{part}/targets"][:][fewer]}
+        numpy.savez(self.folder / "fewer.npz", **arrays)
+        self.skyline("prep", "arrays", "fewer.npz", "-o", "fewer.h5")
+        self.assertIn(f"fewer.h5: its outputs are not those of large, trial {self.trial} in the same order: expected the names 0, 1, ",
+                      self.refused("prep", "teacher", "fewer.h5", "--run", "large", "--trial", self.trial, "-o", "x.h5"))
+
+    def test_probabilities_of_labels_become_their_logits(self):
+        rng = numpy.random.default_rng(4)
+        numpy.savez(self.folder / "labels.npz", x_train=rng.normal(size=(200, 5)).astype("float32"), y_train=rng.integers(0, 2, (200, 3)),
+                    x_test=rng.normal(size=(20, 5)).astype("float32"), y_test=rng.integers(0, 2, (20, 3)))
+        self.skyline("prep", "arrays", "labels.npz", "--targets", "labels", "-o", "labels.h5")
+        logits = rng.normal(scale=2, size=(200, 3))
+        shares = 1 / (1 + numpy.exp(-logits))
+        shares[0] = [0, 1, 0.5]
+        of_shares = numpy.concatenate([[[-16.118, 16.118, 0]], logits[1:]])
+        for said, expected, told in ((shares, of_shares, self.assertIn), (logits, logits, self.assertNotIn)):
+            numpy.save(self.folder / "said_labels.npy", said)
+            told("the outputs are probabilities", self.prep("--outputs", "said_labels.npy", data="labels.h5"))
+            with h5py.File(self.folder / "other.h5") as file:
+                numpy.testing.assert_allclose(file["outputs"][:], expected, atol=1e-3)
+
+    def test_a_number_without_the_logarithm_that_the_targets_are_is_refused(self):
+        numbers_file(self.folder / "logs.csv")
+        self.skyline("prep", "arrays", "logs.csv", "--label", "price", "--targets", "log", "-o", "logs.h5")
+        with h5py.File(self.folder / "logs.h5") as file:
+            said = numpy.full((len(file["train/targets"]), 1), 50_000.0)
+        said[7] = -2
+        numpy.save(self.folder / "said_logs.npy", said)
+        self.assertIn("said_logs.npy: its output for sample 7 (from 0) of `train` is -2, which has no logarithm, and the data have those of "
+                      "their targets (log)", self.refused("prep", "teacher", "logs.h5", "--outputs", "said_logs.npy", "-o", "logs_teacher.h5"))
+        self.assertFalse((self.folder / "logs_teacher.h5").exists())
 
     def test_rows_of_other_samples_are_warned_of(self):
         numpy.save(self.folder / "rolled.npy", numpy.random.default_rng(2).normal(size=self.outputs.shape))

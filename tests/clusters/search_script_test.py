@@ -55,15 +55,16 @@ class SearchScript(unittest.TestCase):
         return subprocess.run([SOURCE / "slurm/search.sbatch", *options, "search.yaml", "run"], cwd=self.folder, env=settings,
                               capture_output=True, text=True, timeout=600)
 
-    def test_gives_an_mpirun_a_folder_of_sessions_where_nobody_else_has(self):
-        unset, named = ("mca:orte:base:param:orte_%stmpdir_base:value:%s" % words for words in (("local_", ""), ("", "/site")))
-        note = 'echo "$OMPI_MCA_orte_local_tmpdir_base" >given; [ -z "$(cat given)" ] || touch "$(cat given)/left"'
+    def test_gives_an_mpirun_of_one_node_a_folder_of_sessions_where_nobody_else_has(self):
+        unset, named = ("mca:orte:base:param:orte_tmpdir_base:value:", "mca:orte:base:param:orte_tmpdir_base:value:/site")
+        note = 'echo "$OMPI_MCA_orte_tmpdir_base" >given; [ -z "$(cat given)" ] || touch "$(cat given)/left"'
         self.program(self.folder / "bin/launcher", f"{note}\n{STAND_INS['launcher']}")
-        for options, setting, own in (("", unset, True), ("", f"{unset}\n{named}", False),
-                                      ("--mca orte_tmpdir_base /mine", unset, False), ("", None, False)):
-            with self.subTest(options=options, setting=setting):
+        for options, setting, nodes, own in (("", unset, 1, True), ("", named, 1, False), ("--mca orte_tmpdir_base /mine", unset, 1, False),
+                                             ("", None, 1, False), ("", unset, 2, False)):
+            with self.subTest(options=options, setting=setting, nodes=nodes):
                 self.program(self.folder / "bin/orte-info", "exit 1" if setting is None else f"echo '{setting}'")
-                self.assertEqual(self.job(TOLD="0", TMPDIR=str(self.folder), SKYLINE_MPIRUN_OPTIONS=options).returncode, 0)
+                done = self.job(TOLD="0", TMPDIR=str(self.folder), SKYLINE_MPIRUN_OPTIONS=options, SLURM_JOB_NUM_NODES=str(nodes))
+                self.assertEqual(done.returncode, 0, done.stderr)
                 given = (self.folder / "given").read_text().strip()
                 self.assertEqual(given.startswith(f"{self.folder}/skyline-mpi-"), own, given)
                 self.assertEqual(list(self.folder.glob("skyline-mpi-*")), [], "it is removed")

@@ -68,6 +68,10 @@ class Windows(RecordingsCase):
         self.refused("--length: 0.01 s are less than the time from a row to the next, 0.02 s (--time-unit)", "recordings", self.week,
                      "--length=0.01s")
 
+    def test_groups_that_are_shorter_than_a_window_are_refused_with_their_length(self):
+        self.put("day.csv", csv(["sit"] * 20))
+        self.refuse(f"{self.week}: no window of 8 rows: at most 1 rows belong together (--length, --group)", "--test=0", "--group=x")
+
     def test_windows_cross_neither_gaps_nor_the_end_of_a_recording_nor_missing_values(self):
         first, second = csv(["sit"] * 12 + ["walk"] * 8), csv(["walk"] * 12, begin=3.0, seed=2)
         self.put("day.csv", first + second.partition("\n")[2])
@@ -93,7 +97,7 @@ class Numbers(RecordingsCase):
         """Windows of 8 rows with the target `activity`, which counts the rows of a day and is missing in one of them."""
         for day in range(4):
             self.put(f"day{day}.csv", csv(["" if (day, row) == (3, 30) else row * row for row in range(40)], seed=day))
-        return self.made("--step=8", "--target=activity", *options)
+        return self.made("--step=8", "--targets=numbers", *options)
 
     def stored(self, said):
         scale, = json.loads(said.run()["preparation"])["targets"]
@@ -107,7 +111,7 @@ class Numbers(RecordingsCase):
         self.assertEqual((said.names(), said.array("train/values").shape[1:]), (["activity"], (3, 1, 8)))
         self.assertIn("check: 1 window without a number left out", said.lines)
         line = next(line for line in said.lines if line.startswith("targets: "))
-        self.assertRegex(line, r"^targets: `activity` is numbers, stored as \(value - [\d.]+\) / [\d.]+; predict and exports give its own units$")
+        self.assertRegex(line, r"^targets: `activity` is numbers, stored as \(value - [\d.]+\) / [\d.]+; predict and exports give its own units \(--targets\)$")
 
     def test_scales_are_those_of_the_training_windows_and_new_recordings_have_them(self):
         said = self.numbers()
@@ -120,20 +124,34 @@ class Numbers(RecordingsCase):
         without = self.write("new.csv", "\n".join(row.rpartition(",")[0] for row in new.read_text().split()) + "\n")
         self.assertEqual(self.apply("auto", "--", without, run=run).array("train/targets").tolist(), [[0.0]] * 5)
 
+    def test_several_columns_are_learned_and_no_logarithm_of_skewed_ones_is_proposed(self):
+        for day in range(4):
+            values = np.stack([np.arange(40) + day, np.exp(np.random.default_rng(day).normal(0, 2, 40)), np.ones(40)], 1)
+            self.put(f"day{day}.csv", csv(range(40), values=values))
+        said = self.read("recordings", self.week, "--length=1", "--step=1", "--label=x,y", "--targets=numbers", "--drop=activity", "--test=0")
+        self.assertEqual((said.names(), said.array("train/values").shape), (["x", "y"], (160, 1, 1, 1)))
+        said = self.read("recordings", self.week, "--length=1", "--step=1", "--label=y", "--targets=numbers", "--test=0")
+        self.assertNotIn("logarithm", said.text)
+        for day in range(4):
+            self.put(f"day{day}.csv", csv(range(40)).replace("activity", "effort"))
+        self.refuse("day0.csv:1: which column has the numbers? Name it by --label: `time`, ", "--targets=numbers")
+        self.refuse("which column has the classes? Name it by --label, or numbers by --label and --targets=numbers: `time`, ")
+
     def test_mistakes_are_refused_in_one_line(self):
         self.numbers()
-        for options, expected in ((["--target=activity", "--label=x"], "--label and --target exclude each other"),
-                                  (["--target=activity", "--label-of=majority"], "--label-of=majority is for classes: expected mean or last"),
-                                  (["--label-of=mean"], "--label-of=mean is for numbers (--target): expected majority or last"),
-                                  (["--target=none"], "--target: no column `none`"),
-                                  (["--target=x,x"], "--target: names `x` twice"),
-                                  (["--target=x", "--time=x"], "`x` is named by several of --target, --time and --drop")):
+        for options, expected in ((["--label=x,y"], "--label: expected one column"),
+                                  (["--targets=log"], "--targets: expected `classes` or `numbers`, got log"),
+                                  (["--targets=numbers", "--label-of=majority"], "--label-of=majority is for classes: expected mean or last"),
+                                  (["--label-of=mean"], "--label-of=mean is for numbers (--targets): expected majority or last"),
+                                  (["--targets=numbers", "--label=none"], "--label: no column `none`"),
+                                  (["--targets=numbers", "--label=x,x"], "--label: names `x` twice"),
+                                  (["--targets=numbers", "--label=x", "--time=x"], "`x` is named by several of --label, --time and --drop")):
             self.refuse(expected, *options)
         self.days()
-        self.refuse("`activity`: expected a number, got `sit`", "--target=activity")
+        self.refuse("`activity`: expected a number, got `sit`", "--targets=numbers")
         for day in range(4):
             self.put(f"day{day}.csv", csv([5] * 40, seed=day))
-        self.refuse("expected at least 2 different numbers, got 5 alone", "--target=activity")
+        self.refuse("expected at least 2 different numbers, got 5 alone", "--targets=numbers")
 
 
 class Parts(RecordingsCase):

@@ -169,6 +169,8 @@ TEST(FrontFootnotes, SayWhatAModelExpectsOfALuckyResult) {
   inputs.may_be_lucky = true;
   EXPECT_THAT(front_footnotes(inputs),
               HasSubstr("validation_accuracy: trial 7 has 0.9500, and a model of all results expects 0.8"));
+  EXPECT_THAT(front_footnotes(inputs),
+              HasSubstr(": if results differ by their seeds, the best one is mostly a lucky one.\n"));
   run.committed.resize(19);
   ReportInputs few = run.inputs();
   few.may_be_lucky = true;

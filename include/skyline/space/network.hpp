@@ -133,9 +133,8 @@ struct Network {
 };
 
 /// Return an attribute of a resolved layer.
-/// @throws InternalError if there is none of that name and type. Those with a fallback return that if there
-/// is
-///         none of that name.
+/// @throws InternalError if there is none of that name and type. Those with a fallback return that if none
+///         has that name.
 std::int64_t attribute_integer(const Layer& layer, std::string_view name);
 std::int64_t attribute_integer_or(const Layer& layer, std::string_view name, std::int64_t fallback);
 /// @return  the number twice if the attribute is one

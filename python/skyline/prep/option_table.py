@@ -119,9 +119,9 @@ def _recordings(columns: Value) -> list[Option]:
         Option("time", (RECORDINGS,), text("a column"),
                "The column with the time, numbers or dates, in its order (default: the one called time or timestamp)."),
         Option("time-unit", (RECORDINGS,), choice("s", "ms", "us", "ns"), "Unit of its numbers.", "s"),
-        Option("label", (RECORDINGS,), text("a column"), "The column that has the class (default: the one called label, class, target or "
-               "activity)."),
-        Option("target", (RECORDINGS,), columns, "Columns of numbers to predict, in place of a class.", ""),
+        Option("label", (RECORDINGS,), columns, "The column that has the class, or the columns of numbers (default: the one called label, "
+               "class, target or activity).", ""),
+        Option("targets", (RECORDINGS,), choice("classes", "numbers"), "What the label is: a class, or numbers to predict.", "classes"),
         Option("label-of", (RECORDINGS,), choice("majority", "last", "mean"), "Class of a window: that of most of its rows (default), or of "
                "the last one. Numbers of a window: their mean over its rows (default), or those of the last one."),
         Option("drop", (RECORDINGS,), columns, "Columns to leave out.", ""),

@@ -50,7 +50,9 @@ class _Import:
         recordings, made = self._read(files)
         windows = [cut(each, made.length, made.step, made.label_of) for each in recordings]
         if not any(len(each.begins) for each in windows):
-            raise PrepError(f"{self._place}: no window of {made.length} rows: {'; '.join(left_out(windows, made.columns))}")
+            longest = max((rows for each in recordings for rows in np.diff(each.ends)), default=0)
+            why = "; ".join(left_out(windows, made.columns)) or f"at most {longest} rows belong together (--length, --group)"
+            raise PrepError(f"{self._place}: no window of {made.length} rows: {why}")
         names = made.target_names if made.targets else self._class_names(windows, made.label)
         targets = [each.labels if made.targets else self._numbered(each, names) for each in windows]
         drawn, parts = self._draw(windows, [np.zeros(len(own), int) if made.targets else own for own in targets], not made.targets)
@@ -92,34 +94,34 @@ class _Import:
     def _columns(self, table: Table) -> WindowPreparation:
         """Finds what the columns of the first table are for."""
         options, names = self._options, table.names
+        are_numbers = options.targets == "numbers"
         left_out = [names[place] for place in columns_in(table, options.drop, "drop")]
         left_out += [name for name in names if is_nameless(name) and name not in left_out]
-        targets = [names[place] for place in columns_in(table, options.target, "target")]
-        label_of = self._label_of(targets)
-        label = "" if targets else self._named(table, "label", options.label, _LABEL_NAMES)
-        if not label and not targets:
-            raise PrepError(f"{table.names_location()}: which column has the classes? Name it by --label, or numbers by --target: "
-                            f"{quoted_list(names)}")
+        label_of = self._label_of()
+        labels = [names[place] for place in columns_in(table, options.label, "label")] if are_numbers else []
+        labels = labels or [self._named(table, "label", options.label, _LABEL_NAMES)]
+        if not labels[0]:
+            raise PrepError(f"{table.names_location()}: which column has the {options.targets}? Name it by --label"
+                            f"{'' if are_numbers else ', or numbers by --label and --targets=numbers'}: {quoted_list(names)}")
         time = self._named(table, "time", options.time, _TIME_NAMES)
         group = "" if options.group == "file" else self._named(table, "group", options.group, set())
-        taken = [*(targets or [label]), group, time, *left_out]
+        taken = [*labels, group, time, *left_out]
         twice = next((name for name in names if name and taken.count(name) > 1 and name != group), None)
         if twice:
-            raise PrepError(f"{table.names_location()}: {in_quotes(twice)} is named by several of {'--target' if targets else '--label'}, --time and --drop")
+            raise PrepError(f"{table.names_location()}: {in_quotes(twice)} is named by several of --label, --time and --drop")
         columns = tuple(name for name in names if name not in taken)
         if not columns:
-            raise PrepError(f"{table.names_location()}: no column with values beside {'the targets' if targets else 'the class'}, the time and the group")
+            raise PrepError(f"{table.names_location()}: no column with values beside the label, the time and the group")
         self._writer.note(f"channels: {quoted_list(columns)} (--drop leaves columns out)")
-        return WindowPreparation(columns, 1, 1, label, label_of, group, time, options.time_unit, 0.0, tuple(left_out),
-                                 tuple(map(Target, targets)))
+        return WindowPreparation(columns, 1, 1, "" if are_numbers else labels[0], label_of, group, time, options.time_unit, 0.0, tuple(left_out),
+                                 tuple(map(Target, labels)) if are_numbers else ())
 
-    def _label_of(self, targets: Sequence[str]) -> str:
+    def _label_of(self) -> str:
         """Returns which rows of a window decide its class, or its numbers."""
-        chosen, usual, other = self._options.label_of, *(("mean", "majority") if targets else ("majority", "mean"))
-        if targets and self._options.label:
-            raise PrepError("--label and --target exclude each other: the targets are a class or numbers")
+        are_numbers, chosen = self._options.targets == "numbers", self._options.label_of
+        usual, other = ("mean", "majority") if are_numbers else ("majority", "mean")
         if chosen == other:
-            raise PrepError(f"--label-of={other} is for {'classes' if targets else 'numbers (--target)'}: expected {usual} or last")
+            raise PrepError(f"--label-of={other} is for {'classes' if are_numbers else 'numbers (--targets)'}: expected {usual} or last")
         return chosen or usual
 
     def _named(self, table: Table, option: str, chosen: str, usual: set[str]) -> str:
@@ -160,7 +162,7 @@ class _Import:
             raise PrepError(f"{self._place}: the training set is empty")
         scales = scale_numbers([columns], [in_quotes(name) for name in columns.names], targets, trained, None)
         refuse_constant(columns, targets, trained)
-        self._writer.notes += [note.removesuffix(" (--targets)") for note in targets.notes]
+        self._writer.notes += targets.notes
         return replace(made, targets=tuple(scales)), np.split(targets.values[0], np.cumsum([len(own) for own in numbers])[:-1])
 
     def _numbered(self, windows: Windows, names: Sequence[str]) -> np.ndarray:

@@ -18,7 +18,7 @@ from .window_samples import append_windows, left_out, rows_of
 from .windows import Windows, cut
 from .wording import in_quotes, printable, quoted_list
 
-_OF_THE_RUN = ("length", "time", "time-unit", "label", "target", "label-of", "group", "drop")
+_OF_THE_RUN = ("length", "time", "time-unit", "label", "targets", "label-of", "group", "drop")
 
 
 def apply_recordings(job: Job) -> Rows:

@@ -6,6 +6,7 @@
 #include "app/commands/commands.hpp"
 #include "app/commands/output_file.hpp"
 #include "app/config/config_file.hpp"
+#include "app/config/evaluator_section.hpp"
 #include "app/job/stop_request.hpp"
 #include "core/system/temporary_folder.hpp"
 #include "core/text/wording.hpp"
@@ -80,7 +81,10 @@ void compare(const std::vector<report::ReportedRun>& runs, report::ReportOptions
 bool write_report(const ReportArguments& arguments, const fs::path& out, bool overwrites) {
   std::vector<report::ReportedRun> runs;
   for (const fs::path& run : arguments.runs) runs.push_back(report::read_reported_run(run));
-  for (report::ReportedRun& run : runs) run.shows_samples = !arguments.no_samples;
+  for (report::ReportedRun& run : runs) {
+    run.may_be_lucky = may_depend_on_seeds(run.opened.config);
+    run.shows_samples = !arguments.no_samples;
+  }
   name_apart(runs);
   const bool going_on = std::ranges::any_of(
       runs, [](const report::ReportedRun& run) { return run.state == "running" || run.state == "stopping"; });

@@ -1,5 +1,6 @@
 #include "app/commands/command_options.hpp"
 #include "app/commands/commands.hpp"
+#include "app/config/evaluator_section.hpp"
 #include "app/job/run_results.hpp"
 #include "core/system/standard_output.hpp"
 #include "core/text/foreign_text.hpp"
@@ -156,7 +157,7 @@ int run_status(const StatusArguments& arguments) {
                                     report::source_trials(opened.config),
                                     report::read_latencies(paths),
                                     report::replicates_in(report::read_answers(paths, opened.state)),
-                                    !is_running(paths) && report::may_be_lucky(opened.config)};
+                                    !is_running(paths) && may_depend_on_seeds(opened.config)};
   report::TableBounds bounds = output_bounds(paths);
   if (!arguments.all) {
     bounds.rows = kMostRows;

@@ -59,8 +59,7 @@ int run_teacher(const TeacherArguments& arguments) {
       values.push_back(name + " " + objective::number_text(value));
     std::cout << score.part << ": " << counted(score.samples, "sample") << ", " << joined(values) << "\n";
   }
-  if (taught.from_shares)
-    std::cout << "the outputs are probabilities: their logarithms are taken as logits\n";
+  if (taught.from_shares) std::cout << "the outputs are probabilities: their logits are taken\n";
   std::cout << "skyline: wrote " << arguments.out.string() << std::endl;
   return kExitDone;
 }
@@ -75,9 +74,11 @@ RunCommand teacher_command(CLI::App& command) {
   add_path(command, "data", arguments->data,
            "data set that skyline prep made, on which networks will be trained")
       ->required();
-  add_path(command, "--run", source.choice.run, "run folder with the teacher, one of its trials");
+  CLI::Option* const run =
+      add_path(command, "--run", source.choice.run, "run folder with the teacher, one of its trials");
   command.add_option("--trial", source.choice.trials, "number of the trial, for --run")
-      ->check(whole_number(0, kMostNumber));
+      ->check(whole_number(0, kMostNumber))
+      ->needs(run);
   CLI::Option* const onnx = add_path(command, "--onnx", source.onnx, "the teacher as an ONNX model");
   command.add_flag("--unit", source.unit, "the ONNX model reads pixels from 0 to 1")->needs(onnx);
   add_path(command, "--outputs", source.array,

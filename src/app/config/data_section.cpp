@@ -4,11 +4,11 @@
 #include "skyline/core/random.hpp"
 
 #include "core/system/process.hpp"
+#include "store/data/named_file.hpp"
 
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <system_error>
 
 namespace skyline::app {
 namespace {
@@ -25,17 +25,8 @@ std::string prep_line(const std::filesystem::path& file) {
 }  // namespace
 
 std::string locate_data(const ConfigNode& section, const std::string& file) {
-  const ConfigNode& node = section.at("file");
-  const std::string given = expand_home(file);
-  const auto is_missing = [](const std::filesystem::path& path) {
-    std::error_code failure;  // other failures are reported when it is opened
-    return std::filesystem::status(path, failure).type() == std::filesystem::file_type::not_found;
-  };
-  const auto beside = std::filesystem::path(node.position().file).parent_path() / given;
-  if (!is_missing(beside)) return beside.lexically_normal().string();
-  if (!is_missing(given)) return given;
-  node.fail("there is no " + given +
-            ", nor is it beside the configuration; make it, e.g.: " + prep_line(given));
+  return store::named_file_that_exists(section.at("file"), file,
+                                       "; make it, e.g.: " + prep_line(expand_home(file)));
 }
 
 void describe_data(const ConfigNode& section, const store::Dataset& dataset, DataOptions& data) {

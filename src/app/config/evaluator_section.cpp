@@ -76,6 +76,11 @@ std::optional<ChosenEvaluator> known_evaluator(const ConfigNode& resolved) {
   }
 }
 
+bool may_depend_on_seeds(const ConfigNode& resolved) {
+  const auto evaluator = known_evaluator(resolved);
+  return !evaluator || evaluator->needs.seeded;
+}
+
 const evaluate::EvaluatorKind* named_evaluator(const ConfigNode& root) {
   const auto found = evaluators_in(root);
   return found.size() == 1 ? found.front() : nullptr;

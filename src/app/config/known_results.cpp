@@ -2,16 +2,15 @@
 
 #include "skyline/core/error.hpp"
 
-#include "core/system/process.hpp"
 #include "core/text/foreign_text.hpp"
 #include "core/text/hash.hpp"
 #include "core/text/wording.hpp"
 #include "evaluate/table/benchmark_rows.hpp"
+#include "store/data/named_file.hpp"
 #include "store/publish/publish.hpp"
 #include "store/run_folder/run_folder.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <iterator>
 #include <limits>
@@ -33,24 +32,14 @@ fs::path copy_in(const fs::path& run, const std::string& checksum) {
   return store::known_folder({run}) / (checksum + ".csv");
 }
 
-/// Returns where a source may be: beside the configuration, or else in the folder in which the program
-/// starts.
-std::array<fs::path, 2> places_of(const search::KnownSource& source, const ConfigNode& node) {
-  const fs::path given = expand_home(source.from);
-  return {(fs::path(node.position().file).parent_path() / given).lexically_normal(), given};
-}
-
 /// Finds a source: its copy in the run, if the configuration is that of a run.
 fs::path locate(const ConfigNode& node, search::KnownSource& source) {
   const fs::path folder = fs::path(node.position().file).parent_path();
   if (!source.checksum.empty() && store::exists(copy_in(folder, source.checksum)))
     return copy_in(folder, source.checksum);
-  for (const fs::path& path : places_of(source, node)) {
-    if (!store::exists(path)) continue;
-    source.from = fs::absolute(path).lexically_normal().string();
-    return fs::is_directory(path) ? store::RunPaths{path}.search_state_csv() : path;
-  }
-  node.fail("there is no " + source.from + ", nor is it beside the configuration");
+  const fs::path found = store::named_file_that_exists(node, source.from);
+  source.from = fs::absolute(found).lexically_normal().string();
+  return fs::is_directory(found) ? store::RunPaths{found}.search_state_csv() : found;
 }
 
 /// Notes the content of a source. Another content than that with which a run began is refused.
@@ -222,7 +211,7 @@ ConfigNode with_sources_of(ConfigNode root, const ConfigNode& of_run) {
   if (asked == nullptr || begun == nullptr) return root;
   const std::vector<search::KnownSource> sources = search::known_sources(*asked);
   const auto is_same = [&](const search::KnownSource& source, const search::KnownSource& earlier) {
-    return std::ranges::any_of(places_of(source, *asked), [&](const fs::path& place) {
+    return std::ranges::any_of(store::places_of_file(*asked, source.from), [&](const fs::path& place) {
       return fs::absolute(place).lexically_normal() == earlier.from;
     });
   };

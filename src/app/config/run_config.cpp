@@ -202,9 +202,8 @@ void ConfigParser::check_search_programs() const {
   if (config_.sections.costs) evaluate::check_program(root_.at("costs").at("run"));
 }
 
-/// @param knows_metrics  whether the evaluator's section and the data are right; otherwise all metrics that
-/// the
-///                       evaluator may measure are accepted
+/// @param knows_metrics  whether the evaluator's section and the data are right; otherwise all metrics are
+///                       accepted that the evaluator may measure
 void ConfigParser::read_objectives(bool knows_metrics) {
   const ConfigNode* section = section_in(root_, "objectives");
   const evaluate::EvaluatorKind* kind = named_evaluator(root_);

@@ -2,6 +2,7 @@
 
 #include "skyline/objective/objective_set.hpp"
 
+#include "core/config/config_text.hpp"
 #include "search/pruning_bars.hpp"
 #include "train/options/training_options.hpp"
 
@@ -77,6 +78,20 @@ void check_refit(const ConfigNode& root, const RunConfig& config) {
                                     "`");
 }
 
+/// Refuses masks where the 0 that they put is not the mean of a channel.
+void check_masks(const ConfigNode& root, const RunConfig& config) {
+  if (config.sections.data.normalization == evaluate::Normalization::kStandard) return;
+  const ConfigNode* const training = section_in(root, "training");
+  const ConfigNode* const augment =
+      training != nullptr && training->is_map() ? training->find("augment") : nullptr;
+  if (augment == nullptr || !augment->is_map()) return;
+  for (const char* const key : {"time_mask", "frequency_mask"}) {
+    const ConfigNode* const mask = augment->find(key);
+    if (mask != nullptr && !mask->is_null() && mask->as_text() != "0")
+      mask->fail("puts the mean of a channel, so it needs `data.normalization: standard`, got unit");
+  }
+}
+
 /// Refuses int8 metrics of what Skyline does not train.
 void check_int8(const ConfigNode& root, const RunConfig& config) {
   if (!config.sections.final_training || !config.sections.final_training->int8.value_or(false)) return;
@@ -140,6 +155,7 @@ void check_sections(const ConfigNode& root, const RunConfig& config) {
   check_trains(root, config);
   check_refit(root, config);
   check_int8(root, config);
+  check_masks(root, config);
 }
 
 void check_costs(const ConfigNode& root, const RunConfig& config, bool has_network) {

@@ -207,7 +207,7 @@ int Coordinator::end(const engine::RunResult& result) {
                                      report::source_trials(config_.resolved),
                                      report::read_latencies(files_.paths),
                                      report::replicates_in(report::read_answers(files_.paths, result.state)),
-                                     report::may_be_lucky(config_.resolved)};
+                                     config_.evaluator.needs.seeded};
   const std::string next = quiet_ ? "" : next_steps(files_.paths, config_, result.state, output_columns());
   print_results(files_.paths, outputs, result, next);
   if (config_.sections.final_training) export_front(files_.paths, config_.sections.final_training->exports);

@@ -201,7 +201,7 @@ store::Checksums check_programs(const std::string& run, const store::Checksums& 
   }
   if (changed.empty() || arguments.changed) return now;
   throw UserError(run + ": " + joined(changed) + (changed.size() > 1 ? " have" : " has") +
-                  " changed since its trials were trained, and its results would be of two programs: restore "
+                  " changed since its trials were trained, and its results would be of two versions: restore "
                   "what was there, begin a run in another folder, or add --changed");
 }
 
@@ -218,7 +218,7 @@ void record_programs(const store::RunPaths& paths, const SearchArguments& argume
               ": has no checksums of the trainer's files: whether they have changed is not checked");
   }
   if (plan.programs == recorded) return;
-  log::warning("files of the trainer have changed: the journal says so after its first " +
+  log::warning("files that trials depend on have changed: the journal says so after its first " +
                counted(plan.replay->entries.size(), "trial"));
   store::remove_waiting_results(paths);  // results with the earlier files
 }

@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 #include "skyline/objective/objective_set.hpp"
 
+#include "app/config/evaluator_section.hpp"
 #include "app/job/stop_request.hpp"
 #include "core/log.hpp"
 #include "core/system/standard_output.hpp"
@@ -29,6 +30,7 @@ constexpr double kLongestShare = 0.01;  // share of the time that is spent on wr
 
 bool write_results(run::OpenedRun opened, const std::string& state, const std::function<bool()>& ends) {
   report::ReportedRun run = report::reported_run(std::move(opened), state);
+  run.may_be_lucky = may_depend_on_seeds(run.opened.config);
   run.shows_samples = false;  // nobody has decided yet that pictures may leave this machine with the page
   return std::ranges::all_of(report::kResultFiles, [&](const report::ResultFile& file) {
     if (ends()) return false;

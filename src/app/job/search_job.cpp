@@ -181,6 +181,7 @@ struct SearchJob {
 
   engine::SearchTask task_of(trial::Evaluator& evaluator) {
     const RunConfig& config = plan.config;
+    const std::optional<FinalOptions>& final = config.sections.final_training;
     engine::SearchTask task{.space = config.space,
                             .objectives = config.objectives,
                             .evaluator = evaluator,
@@ -196,14 +197,13 @@ struct SearchJob {
                             .place = evaluate::place_of(*environment),
                             .repeats = search::repeats_of(config.sections.search),
                             .pruning = search::pruning_of(config.sections.search),
-                            .trains_all = config.algorithm().trains_all};
+                            .keeps_early_values = config.algorithm().trains_all || (final && final->members)};
     task.options.coordinator_only = arguments.coordinator_only;
     task.options.slots = arguments.slots;
     task.options.resume = arguments.resume != Resume::kNo;
     task.options.oom_kills = machine::oom_kills_file("/");
-    if (!config.sections.final_training) return task;
-    task.full_training = [&config](const run::RunState& state) {
-      const FinalOptions& final = *config.sections.final_training;
+    if (!final) return task;
+    task.full_training = [&config, &final = *final](const run::RunState& state) {
       const auto numbers =
           config.algorithm().trains_all
               ? numbers_of(state)
@@ -211,7 +211,7 @@ struct SearchJob {
                                     final.members.value_or(0));
       return engine::front_training(state, numbers, *config.final_budget(), final.repeats);
     };
-    if (config.sections.final_training->refit) {
+    if (final->refit) {
       task.refit = [&config](const run::RunState& state) {
         return engine::front_refit(state, kept_epochs_of(config.metrics));
       };

@@ -30,7 +30,7 @@ struct TaughtData {
   };
   std::vector<float> outputs;  // see store::TeacherOutputs::values
   std::string source;          // a word for people
-  bool from_shares = false;    // they were probabilities, of which the logarithms were taken
+  bool from_shares = false;    // they were probabilities, of which the logits were taken
   std::vector<PartScore> scores;
 };
 

@@ -43,9 +43,8 @@ class MetricCommands {
   /// what they say (EarlyValues). A full training takes the answers for the trial that it trains, except of
   /// programs that are told its budget or seed. All members of the trial call it; the first one asks.
   /// @param with_place  calls `ask` in a place for programs, on the first member
-  /// @return  nullopt if the trial is to be trained, or else its outcome: the failure of a program, or that
-  /// it
-  ///          is outside, if an answer for a search trial breaks a constraint: a member of the front is not
+  /// @return  nullopt if the trial is to be trained, or else its outcome: the failure of a program, or
+  ///          outside, if an answer for a search trial breaks a constraint: a member of the front is not
   ///          refused because of noise
   /// @throws GroupAborted on the other members if a program failed; else as measured()
   std::optional<trial::Outcome> ask(const trial::Trial& trial, trial::EvaluationContext& context,

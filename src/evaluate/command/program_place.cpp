@@ -19,6 +19,9 @@
 namespace skyline::evaluate {
 namespace {
 
+namespace fs = std::filesystem;
+using trial::Failure;
+using trial::FailureKind;
 using OrderedJson = nlohmann::ordered_json;
 
 /// Returns the seed of a trial as every random number generator takes it.
@@ -35,6 +38,13 @@ OrderedJson epochs_json(double epochs) {
   constexpr double kMostWhole = 0x1p53;
   if (std::trunc(epochs) == epochs && epochs < kMostWhole) return static_cast<std::int64_t>(epochs);
   return epochs;
+}
+
+std::optional<Failure> failure_by_storage(const ProcessEnd& end, const ProgramPlace& place,
+                                          const fs::path& log) {
+  const auto fault = find_storage_fault(place.written, log_tail(log), end.log_error);
+  if (!fault) return std::nullopt;
+  return Failure{FailureKind::kStorage, fault->to_text()};
 }
 
 }  // namespace
@@ -113,21 +123,6 @@ Variables program_variables(Variables variables, const std::filesystem::path& te
   variables["CUDA_VISIBLE_DEVICES"] = joined(devices, ",");
   return variables;
 }
-
-namespace {
-
-namespace fs = std::filesystem;
-using trial::Failure;
-using trial::FailureKind;
-
-std::optional<Failure> failure_by_storage(const ProcessEnd& end, const ProgramPlace& place,
-                                          const fs::path& log) {
-  const auto fault = find_storage_fault(place.written, log_tail(log), end.log_error);
-  if (!fault) return std::nullopt;
-  return Failure{FailureKind::kStorage, fault->to_text()};
-}
-
-}  // namespace
 
 Failure failure_of(const ProcessEnd& end, const ProgramPlace& place, const fs::path& log) {
   using Kind = ProcessEnd::Kind;

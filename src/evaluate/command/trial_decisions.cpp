@@ -29,7 +29,7 @@ void TrialDecisions::write() const {
   for (const auto& [step, stop] : pruning_->decisions()) {
     text += nlohmann::ordered_json{{"step", step}, {"stop", stop}}.dump() + "\n";
   }
-  store::write_scratch_file(file_, text);
+  store::extend_scratch_file(file_, text);
 }
 
 void TrialDecisions::decide() {

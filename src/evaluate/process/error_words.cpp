@@ -20,6 +20,7 @@ using Lines = std::vector<std::string>;
 
 constexpr std::size_t kMostLogLines = 2000;
 constexpr std::size_t kLongestLogLine = 1000;
+constexpr std::size_t kTailBytes = std::size_t{1} << 16;
 constexpr std::size_t kMostErrorLines = 40;  // an error further from the end is another one
 constexpr std::size_t kLongestWords = 240;
 constexpr std::size_t kRuleOfOpenMpi = 74;  // dashes around a notice of mpirun
@@ -301,12 +302,6 @@ std::string said_in(const std::filesystem::path& log, const OwnNames& names) {
   const std::string words = without_places(error_words(log_tail(log, kMostLogLines, kLongestLogLine)), names);
   return words.empty() ? std::string() : ": " + shortened(words, kLongestWords);
 }
-
-namespace {
-
-constexpr std::size_t kTailBytes = std::size_t{1} << 16;
-
-}  // namespace
 
 std::vector<std::string> log_tail(const std::filesystem::path& log, std::size_t most_lines,
                                   std::size_t longest_line) {

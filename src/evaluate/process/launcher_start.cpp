@@ -57,7 +57,7 @@ BothEnds make_socket(int type) {
 }
 
 BothEnds make_report_pipe() {
-  constexpr const char* kTask = "make a pipe for the reports of a trainer";
+  constexpr const char* kTask = "make a pipe for the reports of a program";
   int both[2];
   if (::pipe2(both, O_CLOEXEC) != 0) fail_start(kTask, errno);
   FileDescriptor ours(both[0]);
@@ -151,7 +151,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 std::filesystem::path find_launcher() {
   std::string reason;
   if (const auto file = find_program_file(kLauncher, kLauncherVariable, reason)) return *file;
-  throw UserError("trainers cannot be started: " + reason + " (install Skyline whole, or name the file in " +
+  throw UserError("programs cannot be started: " + reason + " (install Skyline whole, or name the file in " +
                   kLauncherVariable + ")");
 }
 
@@ -161,7 +161,7 @@ LauncherPlan plan_launcher(const ProcessPlan& plan, const std::string& mark) {
           "a program without a path");
   LauncherPlan planned;
   planned.log = above_those_of_launcher(store::open_own(plan.log, O_RDWR | O_CREAT | O_TRUNC, 0666).release(),
-                                        "open the log of a trainer");
+                                        "open the log of a program");
   BothEnds control = make_socket(SOCK_STREAM);
   planned.ours.control = std::move(control.ours);
   planned.control = std::move(control.launchers);
@@ -175,10 +175,10 @@ LauncherPlan plan_launcher(const ProcessPlan& plan, const std::string& mark) {
   }
   if (plan.held >= 0) {
     planned.held =
-        above_those_of_launcher(::fcntl(plan.held, F_DUPFD_CLOEXEC, 0), "hold a turn for a trainer");
+        above_those_of_launcher(::fcntl(plan.held, F_DUPFD_CLOEXEC, 0), "hold a turn for a program");
   }
   // What a launcher leaves that was killed becomes ours, and not that of the system's first process.
-  if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) fail_start("adopt the orphans of trainers", errno);
+  if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) fail_start("adopt the orphans of programs", errno);
   planned.arguments = launcher_arguments(find_launcher().string(), plan);
   planned.environment = environment_of(plan, mark);
   return planned;

@@ -103,7 +103,7 @@ ProcessEnd end_of(const Notice& notice, const ProcessPlan& plan) {
     case News::kStarted:
       break;
   }
-  throw InternalError("the launcher of a trainer sent an unknown notice");
+  throw InternalError("the launcher of a program sent an unknown notice");
 }
 
 }  // namespace
@@ -171,11 +171,11 @@ void UserProgram::read_launcher() {
     received_.erase(0, sizeof notice);
     if (notice.mark != launcher::kNoticeMark) return lose("its launcher is of another version");
     if (notice.news == News::kStarted) {
-      trainer_ = notice.value;
+      program_ = notice.value;
     } else {
       end_ = end_of(notice, plan_);
       end_->log_error = static_cast<int>(notice.log_error);
-      end_->process = trainer_;
+      end_->process = program_;
       if (plan_.serves) (void)end_orphans();  // its launcher adopts nothing
     }
   }
@@ -200,7 +200,7 @@ ProcessEnd UserProgram::watch(ReportedLines* reader, const std::function<bool()>
       return {
           .kind = ProcessEnd::Kind::kTimedOut,
           .reason = "took longer than " + plan_.timeout_name + " (" + seconds_text(*plan_.timeout_s) + ")",
-          .process = trainer_};
+          .process = program_};
     }
     const bool ends = must_end();
     if (!was_told) {
@@ -256,7 +256,7 @@ void UserProgram::reap() {
 }
 
 /// Does without the launcher: ends it and all that it has left. A process that has left both the session and
-/// the environment of the trainer is not found.
+/// the environment of the program is not found.
 void UserProgram::lose(const std::string& reason) {
   // The number of a launcher that a server has waited for may be another process's.
   if (launcher_ != 0 && has_in_environment(launcher_, mark_)) ::kill(launcher_, SIGKILL);
@@ -289,14 +289,14 @@ std::vector<ListedProcess> UserProgram::orphans() const {
   std::vector<ListedProcess> found;
   for (const ListedProcess& process : all) {
     if (process.parent != ::getpid()) continue;
-    const bool is_of_trainer = trainer_ != 0 && process.session == trainer_;
-    if (is_of_trainer || has_in_environment(process.id, mark_)) found.push_back(process);
+    const bool is_of_program = program_ != 0 && process.session == program_;
+    if (is_of_program || has_in_environment(process.id, mark_)) found.push_back(process);
   }
   std::vector<pid_t> roots;
   std::ranges::transform(found, std::back_inserter(roots), &ListedProcess::id);
   std::vector<ListedProcess> below = descendants_of(roots, all);
   if (plan_.serves) {
-    std::erase_if(below, [this](const ListedProcess& process) { return process.session != trainer_; });
+    std::erase_if(below, [this](const ListedProcess& process) { return process.session != program_; });
   }
   found.insert(found.end(), below.begin(), below.end());
   return found;

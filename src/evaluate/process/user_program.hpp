@@ -76,7 +76,7 @@ class UserProgram {
   UserProgram& operator=(const UserProgram&) = delete;
 
   /// Returns whether the program runs, or ran. Changes in poll().
-  bool has_started() const { return trainer_ != 0; }
+  bool has_started() const { return program_ != 0; }
   /// Returns how the program ended, once it and all that it started are gone. Never waits for the program; if
   /// its launcher has failed, it ends what is left, which takes some milliseconds, at most some seconds.
   std::optional<ProcessEnd> poll();
@@ -125,7 +125,7 @@ class UserProgram {
   FileDescriptor report_file_;
   std::uint64_t report_read_ = 0;  // bytes of the report file
   pid_t launcher_ = 0;             // 0 once it was waited for
-  pid_t trainer_ = 0;              // 0 until it was started
+  pid_t program_ = 0;              // 0 until it was started
   std::string received_;           // begun notice
   /// After this time a launcher that has a command is taken for a failed one.
   std::chrono::steady_clock::time_point gone_by_ = std::chrono::steady_clock::time_point::max();

@@ -64,9 +64,7 @@ OptionKind<TableOptions> table_file() {
   OptionKind<TableOptions> kind{text("a CSV file, which may be gzip")};
   kind.read = [plain = text("a CSV file")](const ConfigNode& node, TableOptions& options) {
     if (!plain.read(node, options.file)) return false;
-    options.file = store::named_file(node, options.file);
-    if (!store::exists(options.file))
-      node.fail("there is no " + options.file + ", nor is it beside the configuration");
+    options.file = store::named_file_that_exists(node, options.file);
     note_content(node, options, options.checksum);
     return true;
   };

@@ -57,11 +57,6 @@ SourceTrials source_trials(const ConfigNode& config) {
   return source;
 }
 
-bool may_be_lucky(const ConfigNode& config) {
-  const ConfigNode* const table = config.is_map() ? config.find("table") : nullptr;
-  return table == nullptr || table->is_null();
-}
-
 bool is_computed_metric(std::string_view metric, const std::vector<trial::Metric>& measured) {
   return trial::find_metric(measured, metric) == nullptr;
 }

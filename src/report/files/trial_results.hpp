@@ -63,8 +63,6 @@ enum class RunEnd { kFinished, kStopped, kFailed };
 std::string run_name(const store::RunPaths& paths);
 /// Returns which trials a run takes from which other run. @param config  its complete configuration
 SourceTrials source_trials(const ConfigNode& config);
-/// Returns whether the results of a run depend on a seed: those of a table do not.
-bool may_be_lucky(const ConfigNode& config);
 
 /// Returns the metric by which full trainings are judged on the test set: the one that repeats the metric of
 /// the first possible objective, else the first metric of the test set, else nullptr.

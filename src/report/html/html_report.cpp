@@ -176,7 +176,7 @@ ReportInputs inputs_of(const ReportedRun& run) {
           .source = {},
           .latencies = run.latencies,
           .replicates = replicates_in(run.answers),
-          .may_be_lucky = may_be_lucky(run.opened.config)};
+          .may_be_lucky = run.may_be_lucky};
 }
 
 ReportedRun reported_run(run::OpenedRun opened, const std::string& state) {

@@ -27,6 +27,7 @@ struct ReportedRun {
   /// What the full trainings of the final front answer to the test set, as JSON (docs/internals/files.md).
   std::map<trial::TrialNumber, std::string> answers = {};
   std::vector<FrontLatency> latencies = {};
+  bool may_be_lucky = false;      // whether the best ones may owe something to a seed
   bool shows_samples = true;      // whether the page has pictures of samples
   std::size_t more_warnings = 0;  // number of earlier warnings that are left out
 };

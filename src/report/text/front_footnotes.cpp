@@ -181,8 +181,8 @@ std::string expectation_footnote(const ReportInputs& inputs) {
   if (!expected || (is_higher ? expected->value >= best.value : expected->value <= best.value)) return {};
   const trial::Metric metric = described(measured->metric, inputs.metrics);
   return fmt::format(
-      "{}: trial {} has {}, and a model of all results expects {} of it, {} to {}: the best of many noisy "
-      "results is mostly a lucky one.\n",
+      "{}: trial {} has {}, and a model of all results expects {} of it, {} to {}: if results differ "
+      "by their seeds, the best one is mostly a lucky one.\n",
       metric.name, best.number(), metric_text(metric, best.value), metric_text(metric, expected->value),
       metric_text(metric, expected->low), metric_text(metric, expected->high));
 }

@@ -11,7 +11,7 @@ namespace skyline::report {
 /// Writes a number for people: four significant digits, SI prefixes from 1000 on: `0.9812`, `465.2 M`.
 std::string format_number(double value);
 
-/// A text table with aligned columns. Widths count bytes.
+/// A text table with aligned columns. Widths count characters.
 class TextTable {
  public:
   enum class Align { kLeft, kRight, kText };  // kText: left, and fit() may break cells at blanks

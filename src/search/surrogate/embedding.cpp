@@ -40,6 +40,25 @@ bool are_equal(const Eigen::VectorXd& left, const Eigen::VectorXd& right) {
   return (left - sign * right).cwiseAbs().maxCoeff() < kSame;
 }
 
+bool is_number(const space::Value& value) {
+  return std::holds_alternative<std::int64_t>(value) || std::holds_alternative<double>(value);
+}
+
+/// Returns the place of each value in the order of the numbers, from 0 to 1; empty unless all are numbers.
+std::vector<double> places_of(const std::vector<space::Value>& values) {
+  if (!std::ranges::all_of(values, is_number)) return {};
+  std::vector<double> sorted;
+  for (const space::Value& value : values) sorted.push_back(space::as_number(value));
+  std::ranges::sort(sorted);
+  std::vector<double> places;
+  for (const space::Value& value : values) {
+    const auto smaller = std::ranges::lower_bound(sorted, space::as_number(value)) - sorted.begin();
+    places.push_back(static_cast<double>(smaller) /
+                     static_cast<double>(std::max<std::size_t>(values.size() - 1, 1)));
+  }
+  return places;
+}
+
 }  // namespace
 
 std::vector<Sampled> random_sample(const space::SearchSpace& space, RandomStream& random,
@@ -104,29 +123,6 @@ Eigen::VectorXd FeatureColumns::values(const std::vector<space::Feature>& featur
   }
   return values;
 }
-
-namespace {
-
-bool is_number(const space::Value& value) {
-  return std::holds_alternative<std::int64_t>(value) || std::holds_alternative<double>(value);
-}
-
-/// Returns the place of each value in the order of the numbers, from 0 to 1; empty unless all are numbers.
-std::vector<double> places_of(const std::vector<space::Value>& values) {
-  if (!std::ranges::all_of(values, is_number)) return {};
-  std::vector<double> sorted;
-  for (const space::Value& value : values) sorted.push_back(space::as_number(value));
-  std::ranges::sort(sorted);
-  std::vector<double> places;
-  for (const space::Value& value : values) {
-    const auto smaller = std::ranges::lower_bound(sorted, space::as_number(value)) - sorted.begin();
-    places.push_back(static_cast<double>(smaller) /
-                     static_cast<double>(std::max<std::size_t>(values.size() - 1, 1)));
-  }
-  return places;
-}
-
-}  // namespace
 
 Embedding::Embedding(const space::SearchSpace& space, const std::vector<Sampled>& sample, double budget_scale)
     : columns_(sample) {

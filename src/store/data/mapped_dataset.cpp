@@ -166,18 +166,9 @@ void MappedDataset::check_channels(const char* name, std::size_t values) const {
                           " channels, got " + std::to_string(values));
 }
 
-/// A changed time alone is no error: the contents are compared.
 void MappedDataset::check_unchanged() const {
-  const MappedFile::Version now = file_.version();
   const std::lock_guard lock(mutex_);
-  if (now == checked_) return;
-  try {
-    if (now.bytes < file_.bytes().size()) fail_on_file(path_, "is shorter than it was");
-    check_arrays(file_.bytes(), seal_, path_, [] { return false; });
-  } catch (const UserError&) {
-    fail_on_file(path_, "was overwritten during the run: restore it, and run again with --resume");
-  }
-  checked_ = now;
+  store::check_unchanged(file_, seal_, path_, checked_);
 }
 
 void MappedDataset::map_part(const Hdf5Reader& reader, const std::string& part, MappedPart& mapped) {

@@ -1,7 +1,9 @@
 #include "store/data/mapped_file.hpp"
 
+#include "skyline/core/error.hpp"
 #include "skyline/core/exit_code.hpp"
 
+#include "store/hdf5/sealed_file.hpp"
 #include "store/publish/retry_policy.hpp"
 
 #include <array>
@@ -103,6 +105,23 @@ MappedFile::Version MappedFile::version() const {
   if (::fstat(file_.get(), &status) != 0) return {};
   return {static_cast<std::uint64_t>(status.st_size),
           status.st_mtim.tv_sec * kNanosecondsPerSecond + status.st_mtim.tv_nsec};
+}
+
+void check_unchanged(const MappedFile& file, const Seal& seal, const std::filesystem::path& path,
+                     MappedFile::Version& checked) {
+  const MappedFile::Version now = file.version();
+  if (now == checked) return;
+  bool is_whole = now.bytes >= file.bytes().size();
+  try {
+    if (is_whole) check_arrays(file.bytes(), seal, path, [] { return false; });
+  } catch (const UserError&) {
+    is_whole = false;
+  }
+  if (!is_whole) {
+    throw UserError(path.string() +
+                    ": was overwritten during the run: restore it, and run again with --resume");
+  }
+  checked = now;
 }
 
 }  // namespace skyline::store

@@ -39,4 +39,12 @@ class MappedFile {
   std::string last_words_;  // message of a process that reads a missing byte
 };
 
+struct Seal;
+/// Checks that a mapped file still has the contents that its seal states. A changed time alone is no error:
+/// the contents are compared.
+/// @param checked  the last version that was right; set to that of now
+/// @throws UserError if it was overwritten
+void check_unchanged(const MappedFile& file, const Seal& seal, const std::filesystem::path& path,
+                     MappedFile::Version& checked);
+
 }  // namespace skyline::store

@@ -26,10 +26,10 @@ TeacherOutputs read_contents(const Hdf5Reader& reader, const Seal& seal, const s
   reader.check_version("teacher's file", kTeacherVersion, " (make it again with skyline prep teacher)");
   const std::vector<std::int64_t> dims = reader.array_dims(kOutputsName);
   const std::uint64_t offset = reader.array_offset(kOutputsName, H5T_IEEE_F32LE);
-  const bool fits = dims.size() == 2 && seal.arrays.size() == 1 && seal.arrays.front().offset == offset &&
-                    seal.arrays.front().bytes / sizeof(float) ==
-                        static_cast<std::uint64_t>(dims[0]) * static_cast<std::uint64_t>(dims[1]) &&
-                    offset % alignof(float) == 0;
+  const auto sealed =
+      static_cast<std::int64_t>(seal.arrays.size() == 1 ? seal.arrays.front().bytes / sizeof(float) : 0);
+  const bool fits = sealed > 0 && seal.arrays.front().offset == offset && offset % alignof(float) == 0 &&
+                    dims.size() == 2 && dims[1] > 0 && sealed % dims[1] == 0 && sealed / dims[1] == dims[0];
   if (!fits) throw UserError(path.string() + ": outputs: not where the file says that they are");
   TeacherOutputs contents{.data_hash = reader.text_attribute("data"),
                           .source = reader.text_attribute("source"),
@@ -63,8 +63,14 @@ std::shared_ptr<const Teacher> Teacher::open(const std::filesystem::path& path, 
   if (verify) check_arrays(file, seal, path, [] { return false; });
   teacher->contents_ = read_contents(Hdf5Reader(path, teacher->file_.descriptor()), seal, path, file);
   teacher->content_hash_ = store::content_hash(file, seal);
+  teacher->seal_ = std::make_shared<const Seal>(seal);
   if (verify) teacher->check_values();
   return teacher;
+}
+
+void Teacher::check_unchanged() const {
+  const std::lock_guard lock(mutex_);
+  store::check_unchanged(file_, *seal_, path_, checked_);
 }
 
 void Teacher::check_values() const {

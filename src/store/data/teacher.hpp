@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 
@@ -38,13 +39,18 @@ class Teacher {
   const std::string& content_hash() const { return content_hash_; }  // SHA-256, equal for equal contents
   /// Checks that the outputs are those for a data set. @throws UserError "<path>: ..."
   void check_data(const Dataset& dataset) const;
+  /// Checks that the file still has its contents. @throws UserError if it was overwritten
+  void check_unchanged() const;
 
  private:
-  explicit Teacher(const std::filesystem::path& path) : path_(path), file_(path) {}
+  explicit Teacher(const std::filesystem::path& path) : path_(path), file_(path), checked_(file_.version()) {}
   void check_values() const;
 
   std::filesystem::path path_;
   MappedFile file_;
+  std::shared_ptr<const Seal> seal_;
+  mutable std::mutex mutex_;             // guards checked_
+  mutable MappedFile::Version checked_;  // last version that had the contents of the seal
   TeacherOutputs contents_;
   std::string content_hash_;
 };

@@ -190,6 +190,7 @@ void decode(const Json& line, const char* name, Checksums& checksums) {
 }  // namespace
 
 bool same_metrics(const JournalHeader& recorded, const std::vector<Metric>& measured) {
+  // What the journal does not hold of a metric, such as `is_before`, does not count: it is not in `recorded`.
   if (!recorded.has_names_only) return encode(recorded.metrics) == encode(measured);
   return trial::names_of(recorded.metrics) == trial::names_of(measured);
 }

@@ -152,13 +152,25 @@ FileDescriptor open_own(const std::filesystem::path& path, int flags, unsigned m
   return file;
 }
 
-void write_scratch_file(const std::filesystem::path& path, std::string_view text) {
+namespace {
+
+void write_own(const std::filesystem::path& path, std::string_view text, int flags) {
   write_for_program(path, [&]() -> Fault {
-    FileDescriptor file = open_own_file(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    FileDescriptor file = open_own_file(path, O_WRONLY | O_CREAT | flags, 0666);
     if (!file) return {"open", errno};
     if (const int error = write_at(file, std::as_bytes(std::span(text)), 0)) return {"write", error};
     return {"close", close_file(std::move(file))};
   });
+}
+
+}  // namespace
+
+void write_scratch_file(const std::filesystem::path& path, std::string_view text) {
+  write_own(path, text, O_TRUNC);
+}
+
+void extend_scratch_file(const std::filesystem::path& path, std::string_view text) {
+  write_own(path, text, 0);
 }
 
 std::size_t remove_temporaries(const std::filesystem::path& folder) {

@@ -57,6 +57,9 @@ FileDescriptor open_own(const std::filesystem::path& path, int flags, unsigned m
 /// Writes a file that only a program of now reads. It is neither durable nor whole meanwhile, which takes no
 /// time. @throws FaultError
 void write_scratch_file(const std::filesystem::path& path, std::string_view text);
+/// Writes a file that a program may read meanwhile, and that has the beginning of the text already, or is
+/// missing: a reader never misses what was there. @throws FaultError
+void extend_scratch_file(const std::filesystem::path& path, std::string_view text);
 
 /// Removes temporaries that a killed run left in `folder` (not below it): those of processes of this host
 /// that have ended, and those of other hosts that are older than 60 s. Returns their number.

@@ -88,14 +88,6 @@ std::filesystem::path suspect_path(const RunPaths& paths, trial::TrialName trial
   return paths.checkpoints() / (to_text(trial) + std::string(kSuspectEnd));
 }
 
-}  // namespace
-
-bool is_running_table(const std::filesystem::path& path) {
-  return path.filename().string().starts_with(kRunningStart);
-}
-
-namespace {
-
 std::vector<std::filesystem::path> running_paths(const RunPaths& paths) {
   std::vector<std::filesystem::path> found;
   for (const std::filesystem::path& path : list_folder(paths.checkpoints())) {
@@ -150,6 +142,10 @@ LeftTrials parse_running(std::istream& text) {
 }
 
 }  // namespace
+
+bool is_running_table(const std::filesystem::path& path) {
+  return path.filename().string().starts_with(kRunningStart);
+}
 
 bool OomCount::has_risen(const std::filesystem::path& root) const {
   return place == process_place() && is_counter(file, root) && count_oom_kills(file).value_or(0) > kills;

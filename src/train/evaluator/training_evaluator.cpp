@@ -91,7 +91,7 @@ class TrainingEvaluator final : public TrainingForecast {
 
   std::exception_ptr fault() override {
     try {
-      setup_.dataset->check_unchanged();
+      check_data_unchanged();
     } catch (const UserError&) {
       return std::current_exception();
     }
@@ -213,10 +213,16 @@ class TrainingEvaluator final : public TrainingForecast {
     }
   }
 
+  /// @throws UserError if samples or a teacher's outputs were overwritten
+  void check_data_unchanged() const {
+    setup_.dataset->check_unchanged();
+    if (setup_.teacher) setup_.teacher->check_unchanged();
+  }
+
   /// Returns a failure if the data have changed, because the trial may have learned from other values.
   std::optional<Failure> failure_by_changed_data() const {
     try {
-      setup_.dataset->check_unchanged();
+      check_data_unchanged();
       return std::nullopt;
     } catch (const UserError& changed) {
       return Failure{FailureKind::kException, changed.what()};

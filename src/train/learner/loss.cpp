@@ -57,6 +57,17 @@ at::Tensor absolute_error(const at::Tensor& outputs, const at::Tensor& targets) 
   return at::l1_loss(outputs, targets, at::Reduction::None);
 }
 
+std::unique_ptr<Loss> loss_of_targets(const TrainingOptions& options) {
+  const LossOrMetric choice = *with_defaults(options, options.problem.targets).loss;
+  if (const auto& make = find_loss(choice.name)->make) return make(choice.section, options.problem);
+  if (choice.name == "cross_entropy")
+    return cross_entropy_loss(CrossEntropyOptions::table().parse(choice.section), options.problem);
+  if (choice.name == "mse") return std::make_unique<MeanLoss<squared_error>>();
+  if (choice.name == "mae") return std::make_unique<MeanLoss<absolute_error>>();
+  if (choice.name == "binary_cross_entropy") return std::make_unique<MeanLoss<binary_cross_entropy>>();
+  throw InternalError("the loss `" + choice.name + "` has nothing that makes it");
+}
+
 }  // namespace
 
 PartLoss loss_of_part(const Loss& loss, const at::Tensor& output, const LossTargets& targets,
@@ -75,21 +86,6 @@ void score_loss(const Loss& loss, const at::Tensor& outputs, const at::Tensor& t
   const bool classes = targets.scalar_type() == at::kLong;
   result.copy_(losses_of(loss, outputs.to(at::kDouble), classes ? targets : targets.to(at::kDouble)).sum());
 }
-
-namespace {
-
-std::unique_ptr<Loss> loss_of_targets(const TrainingOptions& options) {
-  const LossOrMetric choice = *with_defaults(options, options.problem.targets).loss;
-  if (const auto& make = find_loss(choice.name)->make) return make(choice.section, options.problem);
-  if (choice.name == "cross_entropy")
-    return cross_entropy_loss(CrossEntropyOptions::table().parse(choice.section), options.problem);
-  if (choice.name == "mse") return std::make_unique<MeanLoss<squared_error>>();
-  if (choice.name == "mae") return std::make_unique<MeanLoss<absolute_error>>();
-  if (choice.name == "binary_cross_entropy") return std::make_unique<MeanLoss<binary_cross_entropy>>();
-  throw InternalError("the loss `" + choice.name + "` has nothing that makes it");
-}
-
-}  // namespace
 
 std::unique_ptr<Loss> loss_of(const TrainingOptions& options) {
   auto loss = loss_of_targets(options);

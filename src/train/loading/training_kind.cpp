@@ -138,8 +138,6 @@ std::vector<trial::Metric> own_metrics_of(const TrainingOptions& given, store::T
 
 /// Refuses a teacher's file of other data.
 void check_taught_data(const ConfigNode& written, const std::string& file, const store::Dataset& dataset) {
-  if (!store::exists(file))
-    fail_at(written, "teacher.file", "there is no " + file + ", nor is it beside the configuration");
   try {
     store::Teacher::open(file, false)->check_data(dataset);
   } catch (const UserError& error) {

@@ -5,8 +5,11 @@
 #include "train/scoring/loss_kinds.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace skyline::train {
 namespace {
@@ -189,6 +192,20 @@ OptionKind<Int8Trials> int8_trials() {
   return kind;
 }
 
+/// The section `augment`. Keys that older runs do not have are not written as long as they are 0.
+OptionKind<AugmentOptions> augment_section() {
+  OptionKind<AugmentOptions> kind = section(AugmentOptions::table());
+  kind.write = [write = kind.write](const AugmentOptions& options) {
+    constexpr std::array kLater{"trivial", "time_shift", "noise", "time_mask", "frequency_mask"};
+    std::vector<ConfigNode::Entry> entries = write(options).entries();
+    std::erase_if(entries, [&](const ConfigNode::Entry& entry) {
+      return std::ranges::find(kLater, entry.key) != kLater.end() && entry.value.as_number() == 0;
+    });
+    return ConfigNode::make_map(std::move(entries), {});
+  };
+  return kind;
+}
+
 OptionKind<TrainingOptions> metrics_of_training() {
   const MetricsReader reader;
   OptionKind<TrainingOptions> kind{{"a list of metrics, with or without keys", reader.schema()}};
@@ -245,7 +262,8 @@ const OptionTable<TrainingOptions>& TrainingOptions::table() {
             "Batch norm normalizes by part."},
            {"optimizer", &Options::optimizer, optimizer_kind(), "The optimizer, adam unless told otherwise."},
            {"schedule", &Options::schedule, "How the learning rate changes in the course of a trial."},
-           {"augment", &Options::augment, "Random changes of the training images, different in each epoch."},
+           {"augment", &Options::augment, augment_section(),
+            "Random changes of the training images, different in each epoch."},
            {"loss", &Options::loss, or_keyword("auto", loss_choice()),
             "What training lowers; `auto`: cross_entropy for classes, binary_cross_entropy for labels, mse "
             "for numbers."},

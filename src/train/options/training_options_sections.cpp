@@ -28,13 +28,6 @@ void check_schedule(const ScheduleOptions& options, const ConfigNode& section) {
   }
 }
 
-/// A key that is not written as long as it is 0: older runs do not have it.
-template <typename M>
-OptionKind<M> unless_zero(OptionKind<M> kind) {
-  kind.write = [write = kind.write](const M& value) { return value == 0 ? ConfigNode() : write(value); };
-  return kind;
-}
-
 OptionKind<std::string> teacher_file() {
   OptionKind<std::string> kind = text("a file that `skyline prep teacher` made");
   kind.read = [read = kind.read](const ConfigNode& node, std::string& file) {
@@ -74,7 +67,7 @@ const OptionTable<ScheduleOptions>& ScheduleOptions::table() {
 const OptionTable<AugmentOptions>& AugmentOptions::table() {
   const Range share = at_least(0).at_most(1);
   const Range beta = at_least(0).at_most(kMostBeta);
-  const OptionKind<std::int64_t> columns = integer<std::int64_t>(at_least(0).at_most(kMostCounted));
+  const Range columns = at_least(0).at_most(kMostCounted);
   static const OptionTable<AugmentOptions> table{
       {"crop", &AugmentOptions::crop, at_least(0).at_most(kMostCounted),
        "Pixels of border put around the image, of which a window of the image's size is cut out."},
@@ -89,16 +82,16 @@ const OptionTable<AugmentOptions>& AugmentOptions::table() {
        "Blends each image with another one; the parameter of the beta distribution of shares, 0 is off."},
       {"cutmix", &AugmentOptions::cutmix, beta,
        "Puts a part of another image into each; the parameter of the distribution of areas, 0 is off."},
-      {"trivial", &AugmentOptions::trivial, unless_zero(number(share)),
+      {"trivial", &AugmentOptions::trivial, share,
        "TrivialAugment: one operation for each image, of random strength up to this share of its paper's; 0 "
        "is off."},
-      {"time_shift", &AugmentOptions::time_shift, unless_zero(columns),
+      {"time_shift", &AugmentOptions::time_shift, columns,
        "Most columns by which a signal moves to either side; its ends are repeated. 0 is off."},
-      {"noise", &AugmentOptions::noise, unless_zero(number(at_least(0).at_most(kMostNoise))),
+      {"noise", &AugmentOptions::noise, at_least(0).at_most(kMostNoise),
        "Largest deviation of noise that is added to a signal, in units of the network's input; 0 is off."},
-      {"time_mask", &AugmentOptions::time_mask, unless_zero(columns),
-       "Most columns in a row that SpecAugment replaces by their mean; 0 is off."},
-      {"frequency_mask", &AugmentOptions::frequency_mask, unless_zero(columns),
+      {"time_mask", &AugmentOptions::time_mask, columns,
+       "Most adjacent columns that SpecAugment replaces by their mean; 0 is off."},
+      {"frequency_mask", &AugmentOptions::frequency_mask, columns,
        "Most rows, the bands of features of sounds, that SpecAugment replaces by their mean; 0 is off."}};
   return table;
 }

@@ -102,7 +102,7 @@ TEST_F(UserProgramTest, AMissingLauncherIsOneClearLine) {
   ::setenv("SKYLINE_TRAINER_LAUNCHER", "/no/launcher", 1);
   EXPECT_EQ(
       user_error_of([&] { UserProgram process(plan("exit 0")); }),
-      "trainers cannot be started: SKYLINE_TRAINER_LAUNCHER: /no/launcher is not there (install Skyline "
+      "programs cannot be started: SKYLINE_TRAINER_LAUNCHER: /no/launcher is not there (install Skyline "
       "whole, or name the file in SKYLINE_TRAINER_LAUNCHER)");
 }
 

@@ -1,5 +1,7 @@
 #include "store/data/teacher.hpp"
 
+#include "store/hdf5/hdf5_image.hpp"
+#include "store/hdf5/sealed_file.hpp"
 #include "support/scratch_folder.hpp"
 #include "support/user_error_of.hpp"
 #include "support/written_dataset.hpp"
@@ -7,6 +9,7 @@
 #include <fstream>
 #include <limits>
 #include <numeric>
+#include <span>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -61,6 +64,17 @@ TEST_F(TeacherTest, AFileHasTheOutputsForItsData) {
   EXPECT_NE(Teacher::open(file, true)->content_hash(), hash);
 }
 
+TEST_F(TeacherTest, AFileThatIsOverwrittenWhileItIsUsedIsNoticed) {
+  write_teacher(file, {data->content_hash(), "a network", 7, 3, std::vector<float>(21, 1)});
+  const auto teacher = Teacher::open(file, true);
+  teacher->check_unchanged();
+  write_teacher(folder / "other.h5", {data->content_hash(), "a network", 7, 3, std::vector<float>(21, 2)});
+  std::ifstream other(folder / "other.h5", std::ios::binary);
+  std::fstream(file, std::ios::in | std::ios::out | std::ios::binary) << other.rdbuf();
+  EXPECT_THAT(user_error_of([&] { teacher->check_unchanged(); }),
+              HasSubstr("teacher.h5: was overwritten during the run"));
+}
+
 TEST_F(TeacherTest, OtherSizesAndOtherDataAreRefusedWithBothNumbers) {
   EXPECT_THAT(refusal(7, 4, data->content_hash()),
               HasSubstr("has 4 outputs for a sample, expected 3 classes"));
@@ -68,6 +82,21 @@ TEST_F(TeacherTest, OtherSizesAndOtherDataAreRefusedWithBothNumbers) {
   EXPECT_THAT(
       refusal(7, 3, "0123"),
       HasSubstr("teacher.h5: is of other data: their checksum is 0123, expected " + data->content_hash()));
+}
+
+TEST_F(TeacherTest, OutputsWithOtherSizesThanTheSealSaysAreRefused) {
+  const std::vector<float> values(21);
+  const auto refusal_of = [&](const std::vector<hsize_t>& dims, std::size_t sealed) {
+    Hdf5Image image(file, {.user_block = kSealBytes});
+    image.write_attribute("/", "format", "skyline-teacher");
+    image.write_attribute("/", "version", std::int64_t{1});
+    image.refer_array("outputs", H5T_IEEE_F32LE, dims, std::as_bytes(std::span(values)));
+    publish_sealed(image, "skyline-teacher",
+                   {{"outputs", image.array_offset("outputs"), sealed * sizeof(float), {}}});
+    return user_error_of([&] { Teacher::open(file, true); });
+  };
+  EXPECT_THAT(refusal_of({21}, 21), HasSubstr("teacher.h5: outputs: not where the file says that they are"));
+  EXPECT_THAT(refusal_of({7, 3}, 20), HasSubstr("outputs: not where the file says"));
 }
 
 TEST_F(TeacherTest, OutputsThatAreNoNumbersOrWereDamagedAreRefused) {

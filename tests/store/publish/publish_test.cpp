@@ -6,6 +6,7 @@
 #include "support/user_error_of.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <thread>
@@ -13,6 +14,7 @@
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -33,6 +35,18 @@ std::string this_host() {
   char name[256] = {};
   ::gethostname(name, sizeof(name) - 1);
   return name;
+}
+
+TEST(Publish, ExtendsAFileThatAReaderNeverFindsShorter) {
+  const ScratchFolder folder;
+  extend_scratch_file(folder / "a.txt", "first\n");
+  const FileDescriptor changes(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+  ASSERT_GE(::inotify_add_watch(changes.get(), (folder / "a.txt").c_str(), IN_MODIFY), 0);
+  extend_scratch_file(folder / "a.txt", "first\nsecond\n");
+  std::array<char, 4096> events{};
+  EXPECT_EQ(::read(changes.get(), events.data(), events.size()), static_cast<ssize_t>(sizeof(inotify_event)))
+      << "one change: a file that is emptied first has two";
+  EXPECT_EQ(read_file(folder / "a.txt"), "first\nsecond\n");
 }
 
 TEST(Publish, ReplacesAFileAndLeavesNothingElse) {

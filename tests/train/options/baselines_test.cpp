@@ -129,6 +129,16 @@ TEST(Doubts, AdviseWhereClassesAreUneven) {
   EXPECT_THAT(warnings(with_metrics({{"accuracy"}})), IsEmpty());
 }
 
+TEST(Objections, NameImagesThatTrivialAugmentDoesNotChange) {
+  const TargetsAlone data(Classes{0, 1}, Classes{0}, {"a", "b"});
+  TrainingOptions options = with_metrics({{"accuracy"}});
+  options.augment.trivial = 1;
+  const auto objection = find_objection(options, data, {.train = {0}, .validation = {1}});
+  ASSERT_TRUE(objection);
+  EXPECT_EQ(objection->key, "augment.trivial");
+  EXPECT_EQ(objection->reason, "needs images of pixels with 1 or 3 channels, and a sample is numbers, 1x1x1");
+}
+
 TEST(Doubts, SayThatFewSamplesTellLittleOfANetworksValues) {
   const TargetsAlone data(Classes{0, 1}, Classes{0}, {"a", "b"});
   TrainingOptions options = with_metrics({{"accuracy"}});
