@@ -167,7 +167,7 @@ TEST(EvaluatorKind, SaysWhetherResultsMayDependOnSeeds) {
   evaluate::register_evaluator(fixed);
   EXPECT_FALSE(may_depend_on_seeds(without_network("fixed: {value: 1}")));
   EXPECT_TRUE(may_depend_on_seeds(without_network("plain: {value: 1}")));
-  EXPECT_TRUE(may_depend_on_seeds(without_network("unknown: {value: 1}")));
+  EXPECT_FALSE(may_depend_on_seeds(without_network("unknown: {value: 1}")));
 }
 
 TEST(EvaluatorKind, ChecksItsSectionAgainstTheSpaceOfAUserAndNotOfARun) {

@@ -53,7 +53,7 @@ class Table(RunsCase):
         some = name.format(*["none"] * 6)
         (self.folder / "gaps.csv").write_text(f"arch,acc\n{some},nan\n{some},50\n")
         subprocess.run([SCRIPT, self.folder / "gaps.csv", "-o", self.folder / "made.csv"], check=True, timeout=600)
-        self.assertEqual([row["mean_acc"] for row in csv.DictReader((self.folder / "made.csv").open())], ["50.0", "50.0"])
+        self.assertEqual([row["mean_acc"] for row in csv.DictReader((self.folder / "made.csv").read_text().splitlines())], ["50.0", "50.0"])
         for text, expected in (("|none~0|+|none~0|none~1|+|none~0|none~1|none~1|,1\n", "2: expected a published name in `arch`, or an operation for each edge"),
                                (f"{some},1,2\n", "2: expected as many fields as the first row has names"),
                                (f"{some},good\n", "2: column `acc`: expected a number, got `good`"), ("", " expected at least one row")):

@@ -78,7 +78,7 @@ std::optional<ChosenEvaluator> known_evaluator(const ConfigNode& resolved) {
 
 bool may_depend_on_seeds(const ConfigNode& resolved) {
   const auto evaluator = known_evaluator(resolved);
-  return !evaluator || evaluator->needs.seeded;
+  return evaluator && evaluator->needs.seeded;
 }
 
 const evaluate::EvaluatorKind* named_evaluator(const ConfigNode& root) {

@@ -21,7 +21,8 @@ struct ChosenEvaluator {
 ChosenEvaluator evaluator_of(const ConfigNode& resolved);
 /// Returns the same, or nullopt instead of an error: the run may be of another program.
 std::optional<ChosenEvaluator> known_evaluator(const ConfigNode& resolved);
-/// Returns whether the results of a run may depend on the seeds of its trials, as far as this program knows.
+/// Returns whether the results of a run may depend on the seeds of its trials; false if this program does not
+/// know its evaluator, or a key of that.
 bool may_depend_on_seeds(const ConfigNode& resolved);
 
 /// Returns the only evaluator with a section in a configuration, which may have mistakes; nullptr if there is
