@@ -246,11 +246,12 @@ struct RankJob {
                                slots, *results);
     Replay recorded = make_replay();
     JournalSink journal(files, task.space, replay ? &*replay : nullptr, results);
-    WeightsRemoval weights(files, options.keep_weights, lines, options.resume, options.folders);
+    WeightsRemoval weights(files, options.keep_weights, lines, options.resume, options.folders,
+                           task.trains_rivals);
     AskedTrialsWriter asked_trials(files, task.space, lines);
     listeners = {&journal, checkpoints.get(), &weights};
     if (options.window && options.checkpoints) listeners.push_back(&asked_trials);
-    KnownValuesRemoval known_values(files, task.keeps_early_values);
+    KnownValuesRemoval known_values(files, task.trains_all || task.trains_rivals);
     if (knows_values()) listeners.push_back(&known_values);
     listeners.insert(listeners.end(), told.begin(), told.end());
     for (run::RunListener* listener : listeners) listener->started(state);

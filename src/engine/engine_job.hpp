@@ -38,7 +38,8 @@ struct SearchTask {
   trial::Place place = {};    // place of this rank, without the evaluator's choices
   std::uint32_t repeats = 1;  // `search.repeats`
   std::optional<search::PruningOptions> pruning = {};
-  bool keeps_early_values = false;  // whether trials off the front may be trained in full, too
+  bool trains_all = false;     // whether all trials are trained in full
+  bool trains_rivals = false;  // whether some are that are on no front, by `final.members`
 };
 
 /// A rank hangs that the job cannot do without.

@@ -113,9 +113,7 @@ void RunState::add_full_training(const SharedTrial& trial) {
     if (const auto values = final_objectives().minimized(*trial)) final_front_.insert(number, *values);
   }
   for (const trial::TrialNumber each : affected) {
-    // A repeat may still bring the mean of one that was trained with this budget back.
-    if (!on_front(each) && !on_final_front(each) && !final_means_.contains(each))
-      left_final_front_.push_back(each);
+    if (!on_front(each) && !on_final_front(each)) left_final_front_.push_back(each);
   }
 }
 

@@ -88,6 +88,13 @@ class Repeats(RunsCase):
         trained = [trial["trial"] for trial in self.full_trainings("rivals0")]
         self.assertEqual(sorted(trained), sorted(3 * [trial["trial"] for trial in searched[:4]]))
 
+    def test_rivals_keep_their_models_since_repeats_may_bring_them_to_the_final_front(self):
+        self.skyline("search", *small_digits(self.digits), "--set", "objectives=[{maximize: validation_accuracy}]", "--set", "final.members=3",
+                     "--set", "final.repeats=2", "--run", "kept")
+        trained = {f"{each['trial']}.final.h5" for each in self.full_trainings("kept")}
+        self.assertEqual(len(trained), 3)
+        self.assertEqual({path.name for path in (self.folder / "kept/weights").iterdir() if ".final." in path.name}, trained)
+
     def test_the_first_training_alone_leaves_its_model_and_is_that_of_a_run_without_repeats(self):
         for run, repeats in (("once", 1), ("thrice", 3)):
             told = self.skyline("search", *small_digits(self.digits), "--set", f"final.repeats={repeats}", "--run", run).stdout

@@ -171,7 +171,7 @@ run: {events: false}
                 fewer = file[f"{part}/targets"][:] < 9
                 arrays |= {f"x_{part}": file[f"{part}/values"][:][fewer], f"y_{part}": file[f"{part}/targets"][:][fewer]}
         numpy.savez(self.folder / "fewer.npz", **arrays)
-        self.skyline("prep", "arrays", "fewer.npz", "-o", "fewer.h5")
+        self.skyline("prep", "arrays", "fewer.npz", "-o", "fewer.h5", "--value-scale", "16")
         self.assertIn(f"fewer.h5: its outputs are not those of large, trial {self.trial} in the same order: expected the names 0, 1, ",
                       self.refused("prep", "teacher", "fewer.h5", "--run", "large", "--trial", self.trial, "-o", "x.h5"))
 

@@ -266,15 +266,6 @@ TEST_F(RunStateTest, DropsNoWeightsBecauseOfARepeatThatALaterOneMayOutweigh) {
   EXPECT_TRUE(state_.on_final_front(0));
 }
 
-TEST_F(RunStateTest, DropsNoWeightsOfARivalWhoseRepeatsMayBringItToTheFinalFront) {
-  commit(accuracy(0.5), 100);
-  commit(accuracy(0.9), 100);
-  commit(accuracy(0.8), 100, 1);
-  commit(accuracy(0.7), 100, 0);
-  EXPECT_FALSE(state_.on_front(0) || state_.on_final_front(0));
-  EXPECT_THAT(state_.left_final_front(), IsEmpty());
-}
-
 TEST_F(RunStateTest, SaysWhoseFullTrainingNoFrontWantsAnyMore) {
   commit(accuracy(0.5), 100);
   commit(accuracy(0.9), 1000);

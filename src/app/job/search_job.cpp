@@ -197,7 +197,8 @@ struct SearchJob {
                             .place = evaluate::place_of(*environment),
                             .repeats = search::repeats_of(config.sections.search),
                             .pruning = search::pruning_of(config.sections.search),
-                            .keeps_early_values = config.algorithm().trains_all || (final && final->members)};
+                            .trains_all = config.algorithm().trains_all,
+                            .trains_rivals = final && final->members};
     task.options.coordinator_only = arguments.coordinator_only;
     task.options.slots = arguments.slots;
     task.options.resume = arguments.resume != Resume::kNo;

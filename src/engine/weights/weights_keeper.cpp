@@ -86,12 +86,13 @@ WeightsSource make_weights_source(const RunFiles& files, std::shared_ptr<RecentW
 }
 
 WeightsRemoval::WeightsRemoval(const RunFiles& files, KeepWeights keep, std::size_t replayed, bool resume,
-                               bool folders)
+                               bool folders, bool rivals)
     : files_(files),
       keep_(keep),
       replayed_(replayed),
       resume_(resume),
       folders_(folders),
+      rivals_(rivals),
       replaying_(replayed > 0) {}
 
 void WeightsRemoval::asked(const trial::Trial& trial) {
@@ -112,6 +113,7 @@ void WeightsRemoval::committed(const run::Commit& commit, const run::RunState& s
       if (number != trial.number || !has_no_weights) drop(number);
     }
     for (const trial::TrialNumber number : state.left_final_front()) {
+      if (rivals_) break;
       remove({number, true});
       if (std::ranges::any_of(state.full_trainings(number), trial::is_refit,
                               [](const auto& training) -> const trial::Trial& { return training->trial; }))

@@ -43,8 +43,11 @@ class WeightsRemoval final : public run::RunListener {
   ///                  earlier job did most of them; the remaining files are then removed
   /// @param resume    an earlier job may have left weights of trials that fail in this one
   /// @param folders   trials leave folders
+  /// @param rivals    trials on neither front are trained in full, too, and repeats may bring them to the
+  /// final
+  ///                  one: full trainings keep their weights
   WeightsRemoval(const RunFiles& files, KeepWeights keep, std::size_t replayed, bool resume,
-                 bool folders = false);
+                 bool folders = false, bool rivals = false);
   void asked(const trial::Trial& trial) override;
   void committed(const run::Commit& commit, const run::RunState& state) override;
   /// Until now a trial that continues this one might have had to begin where it began.
@@ -62,6 +65,7 @@ class WeightsRemoval final : public run::RunListener {
   const std::size_t replayed_;
   const bool resume_;
   const bool folders_;
+  const bool rivals_;
   bool replaying_;
   std::set<trial::TrialName> unwanted_;              // trials that the replay dropped
   std::map<trial::TrialNumber, std::size_t> heirs_;  // number of trials in flight or to be continued, by

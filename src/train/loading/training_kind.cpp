@@ -8,6 +8,7 @@
 #include "evaluate/command/program_checksums.hpp"
 #include "evaluate/measured_evaluator.hpp"
 #include "space/quantized/int8_network.hpp"
+#include "store/data/named_file.hpp"
 #include "store/data/teacher.hpp"
 #include "store/publish/publish.hpp"
 #include "train/loading/device_choice.hpp"
@@ -138,6 +139,7 @@ std::vector<trial::Metric> own_metrics_of(const TrainingOptions& given, store::T
 
 /// Refuses a teacher's file of other data.
 void check_taught_data(const ConfigNode& written, const std::string& file, const store::Dataset& dataset) {
+  (void)store::named_file_that_exists(written.at("teacher").at("file"), file);
   try {
     store::Teacher::open(file, false)->check_data(dataset);
   } catch (const UserError& error) {
