@@ -93,7 +93,7 @@ class Repeats(RunsCase):
                      "--set", "final.repeats=2", "--run", "kept")
         trained = {f"{each['trial']}.final.h5" for each in self.full_trainings("kept")}
         self.assertEqual(len(trained), 3)
-        self.assertEqual({path.name for path in (self.folder / "kept/weights").iterdir() if ".final." in path.name}, trained)
+        self.assertEqual({path.name for path in (self.folder / "kept/weights").iterdir() if path.name.endswith(".final.h5")}, trained)
 
     def test_the_first_training_alone_leaves_its_model_and_is_that_of_a_run_without_repeats(self):
         for run, repeats in (("once", 1), ("thrice", 3)):
