@@ -27,6 +27,7 @@ RunCommand journal_command(CLI::App& command);
 RunCommand export_command(CLI::App& command);
 RunCommand predict_command(CLI::App& command);
 RunCommand evaluate_command(CLI::App& command);
+RunCommand teacher_command(CLI::App& command);  // `skyline prep teacher`, which prep_command adds
 RunCommand profile_command(CLI::App& command);
 RunCommand report_command(CLI::App& command);
 RunCommand trace_command(CLI::App& command);

@@ -4,7 +4,6 @@
 
 #include "app/commands/commands.hpp"
 #include "app/commands/output_file.hpp"
-#include "app/commands/teacher_command.hpp"
 #include "core/system/process.hpp"
 #include "store/publish/publish.hpp"
 

@@ -1,8 +1,7 @@
-#include "app/commands/teacher_command.hpp"
-
 #include "skyline/objective/objective_set.hpp"
 
 #include "app/commands/command_options.hpp"
+#include "app/commands/commands.hpp"
 #include "app/commands/output_file.hpp"
 #include "app/models/teacher_outputs.hpp"
 #include "core/log.hpp"

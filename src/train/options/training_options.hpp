@@ -118,7 +118,7 @@ struct GroupOptions {
 
 /// A larger number is a typing error, and would overflow counters of steps.
 constexpr double kMostEpochs = 1e6;
-/// The same of samples, pixels and passes.
+/// The largest number of samples, pixels or passes that an option can have.
 constexpr double kMostCounted = 1e6;
 /// A factor of forgetting. At 1 nothing new would ever be learned.
 constexpr Range kShareBelowOne = at_least(0).below(1);
