@@ -110,6 +110,14 @@ printf '#!/bin/sh\nsleep 600 &\necho $! >child.new\nmv child.new child\nwait\n' 
 chmod +x "$3/bin/pip"
 """
 
+# Tells into which folder pip is to download, and leaves a wheel there.
+LISTING_PIP = r"""#!/bin/sh
+while [ "$1" != -d ]; do shift; done
+echo "$2 $(ls -A "$2" | wc -l) $TMPDIR" >>downloads
+name=${3%%==*}
+touch "$2/$(echo "$name" | tr - _)-${3#*==}-py3-none-any.whl"
+"""
+
 
 class Setup(unittest.TestCase):
     def setUp(self):
@@ -146,6 +154,24 @@ class Setup(unittest.TestCase):
             done = subprocess.run([self.root / "scripts/setup", "--old-driver"], capture_output=True, text=True,
                                   env={**os.environ, "SKYLINE_DRIVER": str(driver), "SKYLINE_CUDA": cuda}, timeout=TIMEOUT_S)
             self.assertEqual((done.returncode, done.stdout), (0, told))
+
+    def test_downloads_each_wheel_into_a_folder_of_its_own(self):
+        """Others unpack in TMPDIR meanwhile: who looked for the wheel there met folders that went under its eyes."""
+        for name, text in (("python3", LISTING_PIP), ("sha256sum", "#!/bin/sh\ncat >/dev/null\n"), ("unzip", "#!/bin/sh\n")):
+            (self.root / "bin" / name).write_text(text)
+            (self.root / "bin" / name).chmod(0o755)
+        settings = {"PATH": f"{self.root}/bin:{os.environ['PATH']}", "SKYLINE_SKIP_APT": "1", "SKYLINE_CUDA": "off"}
+        settings |= {name: "" for name in os.environ if name.startswith("SKYLINE_") and name not in settings}
+        done = subprocess.run([self.root / "scripts/setup"], env={**os.environ, **settings}, capture_output=True, text=True,
+                              timeout=TIMEOUT_S)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        downloads = [line.split() for line in (self.root / "downloads").read_text().splitlines()]
+        self.assertGreater(len(downloads), 2)
+        self.assertEqual([int(files) for _, files, _ in downloads], [0] * len(downloads))
+        self.assertEqual(len({folder for folder, _, _ in downloads}), len(downloads))
+        for folder, _, shared in downloads:
+            self.assertEqual(pathlib.Path(folder).parent, pathlib.Path(shared))
+        self.assertEqual(list((self.root / ".deps").glob("tmp.*")), [])
 
     def test_ends_what_it_started_when_it_fails(self):
         child = self.root / "child"
