@@ -90,6 +90,31 @@ void prepare_nccl(evaluate::Ranks& ranks, const std::string& host, const std::st
   for (const std::string& line : machine::lines_by_host(by_host)) log::info("NCCL on " + line);
 }
 
+/// Returns the plan that all ranks make of what each of them offers; rank 0 logs it. Collective.
+/// @throws UserError if a GPU that is there cannot be used, or the plan has a problem
+DevicePlan agree_on_plan(evaluate::Ranks& ranks, const RankOffer& mine, const DeviceWish& wish) {
+  std::vector<machine::RankView> views;
+  std::string unusable;
+  std::string begun;
+  for (RankOffer& offer : evaluate::exchange(ranks, mine)) {
+    if (views.empty()) begun = offer.begun;
+    if (unusable.empty()) unusable = offer.unusable;
+    views.push_back(std::move(offer.view));
+  }
+  if (!unusable.empty() && wish.choice == DeviceChoice::kAuto && begun != "cpu") {
+    throw UserError("`training.device` is auto, and a GPU is there that cannot be used (" + unusable +
+                    "): mend that, or choose cpu");
+  }
+  DevicePlan plan = plan_devices(wish.choice, begun, wish.members > 1, views);
+  if (ranks.rank() == 0) {
+    for (const std::string& line : plan.lines) log::info(line);
+    for (const std::string& line : plan.fabric) log::info(line);
+    for (const std::string& warning : plan.warnings) log::warning(warning);
+  }
+  if (!plan.problem.empty()) throw UserError(plan.problem);
+  return plan;
+}
+
 }  // namespace
 
 DeviceWish wish_of(const TrainingOptions& options) {
@@ -139,26 +164,7 @@ DeviceUse choose_device(evaluate::Ranks& ranks, const trial::Place& place, const
   mine.view = inspect_devices(node, accelerator.get(), reason, root);
   mine.view.trains = wish.trains;
   mine.begun = wish.begun;
-  std::vector<machine::RankView> views;
-  std::string unusable;
-  std::string begun;
-  for (RankOffer& offer : evaluate::exchange(ranks, mine)) {
-    if (views.empty()) begun = offer.begun;
-    if (unusable.empty()) unusable = offer.unusable;
-    views.push_back(std::move(offer.view));
-  }
-  if (!unusable.empty() && wish.choice == DeviceChoice::kAuto && begun != "cpu") {
-    throw UserError("`training.device` is auto, and a GPU is there that cannot be used (" + unusable +
-                    "): mend that, or choose cpu");
-  }
-  const DevicePlan plan = plan_devices(wish.choice, begun, wish.members > 1, views);
-  if (ranks.rank() == 0) {
-    for (const std::string& line : plan.lines) log::info(line);
-    for (const std::string& line : plan.fabric) log::info(line);
-    for (const std::string& warning : plan.warnings) log::warning(warning);
-  }
-  if (!plan.problem.empty()) throw UserError(plan.problem);
-
+  const DevicePlan plan = agree_on_plan(ranks, mine, wish);
   DeviceUse use;
   use.on_gpus = plan.on_gpus;
   if (!use.on_gpus) return use;
