@@ -192,7 +192,7 @@ class ImportNni(RunsCase):
                    "advisor: {name: Hyperband, classArgs: {R: 9, eta: 3, optimize_mode: minimize}}\n",
                    trial__py="import nni\ngiven = nni.get_next_parameter()\nnni.report_final_result(given['lr'] + given['TRIAL_BUDGET'])\n")
         self.imported("config.yml")
-        self.assertIn("search: algorithm: mo_asha reduction: 3 trials: 6 budgets: [1, 3, 9]", " ".join(self.text().split()))
+        self.assertIn("search: algorithm: mo_asha reduction: 3 trials: 6 budgets: [1, 3, 9] brackets: 3", " ".join(self.text().split()))
         run = self.searched()
         self.assertEqual({row["epochs"] for row in run.rows}, {1, 3, 9})
         for row in run.rows:

@@ -58,7 +58,10 @@ class Tuner:
         section = {**self._section, "trials": trials}
         budgets = section.pop("budgets", [])[-trials:]
         if len(budgets) > 1:
-            return {**section, "budgets": budgets}
+            section["budgets"] = budgets
+            if section["algorithm"] == "mo_asha":
+                section["brackets"] = len(budgets)  # Hyperband's begin on each rung
+            return section
         section.pop("reduction", None)
         return {**section, "algorithm": "random"} if section["algorithm"] == "mo_asha" else section
 

@@ -4,27 +4,37 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
 
 namespace skyline::search {
 namespace {
 
 struct AshaOptions : RungOptions {
   std::size_t trials = 100;
+  std::size_t brackets = 1;
 };
 
 /// Asynchronous successive halving for several objectives. Each proposal continues the best trial of the
 /// highest rung that has one to promote; of so many results as `reduction` says one is. If no rung has one, a
-/// random architecture begins on the first. No trial is waited for, and none is stopped by what arrives while
-/// it trains. Only a search in which no trial has come to the last rung spends its end on that, since it
-/// would have no front.
+/// random architecture begins: on the first rung, or, with several brackets, on that of the bracket which is
+/// the farthest behind its share. A rung has the results of all brackets. No trial is waited for, and none is
+/// stopped by what arrives while it trains. Only a search in which no trial has come to the last rung spends
+/// its end on that, since it would have no front.
 /// @see Schmucker et al., Multi-objective Asynchronous Successive Halving, 2021
 /// @see Li et al., A System for Massively Parallel Hyperparameter Tuning, MLSys 2020
+/// @see Li et al., Hyperband, JMLR 18, 2018, for the shares of brackets
+/// @see Klein et al., Model-based Asynchronous Hyperparameter and Neural Architecture Search, 2020, for rungs
+/// that brackets share
 class MoAsha final : public PoolSearcher {
  public:
   MoAsha(const AshaOptions& options, const SearchProblem& problem)
       : PoolSearcher("mo_asha", problem, options.trials),
         options_(options),
-        rungs_(pool(), options, problem) {}
+        rungs_(pool(), options, problem),
+        begun_(options.brackets) {}
 
   bool may_continue(trial::TrialNumber number) const override {
     const std::optional<RungSystem::Position> position = rungs_.position_of(number);
@@ -45,8 +55,9 @@ class MoAsha final : public PoolSearcher {
       rungs_.promote(*position, position->rung + 1);
       highest_ = std::max(highest_, position->rung + 1);
     } else {
-      const std::optional<trial::Proposal> drawn = draw(trial::Origin::kRandom);
-      if (!drawn || drawn->architecture->id != recorded.architecture->id) return false;
+      const std::optional<trial::Proposal> begun = begin();
+      if (!begun || begun->architecture->id != recorded.architecture->id || begun->budget != recorded.budget)
+        return false;
     }
     count_accepted();
     return true;
@@ -84,12 +95,43 @@ class MoAsha final : public PoolSearcher {
       if (rungs_.promoting() - rung > left) break;
       if (auto promoted = promote(rung, most_of(rung))) return promoted;
     }
-    return rungs_.begin(draw(trial::Origin::kRandom));
+    return begin();
   }
 
-  /// Returns how many trials of a rung may ever be promoted: a member has cost one on each rung up to it.
+  /// Returns a proposal of a random architecture on the rung of a bracket.
+  std::optional<trial::Proposal> begin() {
+    const std::size_t bracket = next_bracket();
+    std::optional<trial::Proposal> begun = rungs_.begin(draw(trial::Origin::kRandom), bracket);
+    if (begun) {
+      ++begun_[bracket];
+      highest_ = std::max(highest_, bracket);
+    }
+    return begun;
+  }
+
+  /// Returns the bracket that has the fewest trials for its share, and begins on the rung of this number. A
+  /// share is as in Hyperband, where each bracket costs the same: reduction^n / (n + 1), n rungs below the
+  /// last one.
+  std::size_t next_bracket() const {
+    std::size_t next = 0;
+    double fewest = std::numeric_limits<double>::infinity();
+    for (std::size_t bracket = begun_.size(); bracket-- > 0;) {
+      const std::size_t below = rungs_.promoting() - bracket;
+      double share = 1 / static_cast<double>(below + 1);
+      for (std::size_t rung = 0; rung < below; ++rung) share *= static_cast<double>(options_.reduction);
+      const double filled = static_cast<double>(begun_[bracket] + 1) / share;
+      if (filled > fewest) continue;
+      fewest = filled;
+      next = bracket;
+    }
+    return next;
+  }
+
+  /// Returns how many trials of a rung may ever be promoted: a member has cost one on each rung up to it,
+  /// from that of the last bracket on.
   std::size_t most_of(std::size_t rung) const {
-    return std::max<std::size_t>(options_.trials / (rung + 1) / options_.reduction, 1);
+    const std::size_t cost = rung + 1 - std::min(rung, options_.brackets - 1);
+    return std::max<std::size_t>(options_.trials / cost / options_.reduction, 1);
   }
 
   std::optional<trial::Proposal> promote(std::size_t rung, std::size_t most) {
@@ -102,7 +144,8 @@ class MoAsha final : public PoolSearcher {
 
   AshaOptions options_;
   RungSystem rungs_;
-  std::size_t highest_ = 0;  // rung of a proposal
+  std::vector<std::size_t> begun_;  // trials of each bracket
+  std::size_t highest_ = 0;         // rung of a proposal
   bool awaits_promotion_to_top_ =
       false;  // the next proposal that was recorded is one, and results are missing
 };
@@ -111,9 +154,12 @@ class MoAsha final : public PoolSearcher {
 
 Algorithm mo_asha() {
   using Options = AshaOptions;
-  OptionTable<Options> options{{"trials", &Options::trials, at_least(1).at_most(kMostCounted),
-                                "Maximum number of trials of the search; one that is continued counts again.",
-                                KeyRule::kMayChange}};
+  OptionTable<Options> options{
+      {"trials", &Options::trials, at_least(1).at_most(kMostCounted),
+       "Maximum number of trials of the search; one that is continued counts again.", KeyRule::kMayChange},
+      {"brackets", &Options::brackets, at_least(1).at_most(RungOptions::kMostRungs),
+       "On how many of the rungs trials begin: each bracket on the next one, for "
+       "where short trainings mislead."}};
   RungOptions::add_keys(options);
   Algorithm algorithm = make_algorithm<MoAsha>(
       "mo_asha", "Short trainings, the best of which go on at once (asynchronous successive halving).",
@@ -122,7 +168,14 @@ Algorithm mo_asha() {
   algorithm.check = [](const ConfigNode& section, const trial::Budget& full) {
     RungOptions::check(section, full);
     const ConfigNode* budgets = section.is_map() ? section.find("budgets") : nullptr;
-    if (budgets == nullptr || !budgets->is_list()) RungOptions::check_trials(section, kUnstatedRungs);
+    const bool stated = budgets != nullptr && budgets->is_list();
+    if (!stated) RungOptions::check_trials(section, kUnstatedRungs);
+    const std::size_t rungs = stated ? budgets->items().size() : kUnstatedRungs;
+    const ConfigNode* brackets = section.is_map() ? section.find("brackets") : nullptr;
+    if (brackets != nullptr && brackets->as_integer() > static_cast<std::int64_t>(rungs)) {
+      brackets->fail("expected at most " + std::to_string(rungs) + ", one for each of the `budgets`, got " +
+                     brackets->as_text());
+    }
   };
   return algorithm;
 }

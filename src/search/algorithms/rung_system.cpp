@@ -14,7 +14,6 @@
 namespace skyline::search {
 namespace {
 
-constexpr std::size_t kMostRungs = 20;
 constexpr std::size_t kMostDistances =
     1'000'000;  // some milliseconds; where more are wanted, the oldest count
 
@@ -172,9 +171,10 @@ std::optional<RungSystem::Position> RungSystem::position_of(trial::TrialNumber n
   return found == positions_.end() ? std::nullopt : std::optional(found->second);
 }
 
-std::optional<trial::Proposal> RungSystem::begin(std::optional<trial::Proposal> proposal) const {
+std::optional<trial::Proposal> RungSystem::begin(std::optional<trial::Proposal> proposal,
+                                                 std::size_t rung) const {
   if (proposal) {
-    proposal->budget = {budgets_.front()};
+    proposal->budget = {budgets_[rung]};
     proposal->horizon = {budgets_.back()};
   }
   return proposal;

@@ -21,6 +21,8 @@ inline constexpr std::size_t kUnstatedRungs = 3;  // unless budgets are stated
 
 /// Options of algorithms whose trials begin with a small budget, and are continued if they are good.
 struct RungOptions {
+  static constexpr std::size_t kMostRungs = 20;
+
   std::optional<std::vector<double>> budgets;  // epochs of each rung; the last is the full budget
   std::size_t reduction = 3;                   // one of so many trials is promoted to the next rung
 
@@ -83,8 +85,8 @@ class Rung {
   mutable std::vector<std::size_t> best_;
 };
 
-/// The rungs of a search: trials begin on the first one with the smallest budget, and are continued from rung
-/// to rung. Nothing is promoted from the last one.
+/// The rungs of a search: trials begin on one of the first, which have the smallest budgets, and are
+/// continued from rung to rung. Nothing is promoted from the last one.
 class RungSystem {
  public:
   /// @param pool  must outlive this object
@@ -108,8 +110,8 @@ class RungSystem {
     std::size_t rung = 0;  // promoting() for the last one, and for trials of rungs that were filled anew
     std::size_t member = 0;
   };
-  /// Returns the proposal of an architecture, if there is one, on the first rung.
-  std::optional<trial::Proposal> begin(std::optional<trial::Proposal> proposal) const;
+  /// Returns the proposal of an architecture, if there is one, on a rung.
+  std::optional<trial::Proposal> begin(std::optional<trial::Proposal> proposal, std::size_t rung = 0) const;
   /// Returns a proposal that continues the first of the best `most` members of a rung that is not promoted,
   /// or nullopt if all are.
   std::optional<trial::Proposal> promote(std::size_t rung, std::size_t most, std::size_t iteration = 0);
