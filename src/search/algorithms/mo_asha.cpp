@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,7 @@ namespace {
 
 struct AshaOptions : RungOptions {
   std::size_t trials = 100;
-  std::size_t brackets = 1;
+  std::optional<std::size_t> brackets;  // one unless given
 };
 
 /// Asynchronous successive halving for several objectives. Each proposal continues the best trial of the
@@ -34,7 +35,7 @@ class MoAsha final : public PoolSearcher {
       : PoolSearcher("mo_asha", problem, options.trials),
         options_(options),
         rungs_(pool(), options, problem),
-        begun_(options.brackets) {}
+        begun_(options.brackets.value_or(1)) {}
 
   bool may_continue(trial::TrialNumber number) const override {
     const std::optional<RungSystem::Position> position = rungs_.position_of(number);
@@ -130,7 +131,7 @@ class MoAsha final : public PoolSearcher {
   /// Returns how many trials of a rung may ever be promoted: a member has cost one on each rung up to it,
   /// from that of the last bracket on.
   std::size_t most_of(std::size_t rung) const {
-    const std::size_t cost = rung + 1 - std::min(rung, options_.brackets - 1);
+    const std::size_t cost = rung + 1 - std::min(rung, begun_.size() - 1);
     return std::max<std::size_t>(options_.trials / cost / options_.reduction, 1);
   }
 
@@ -157,9 +158,10 @@ Algorithm mo_asha() {
   OptionTable<Options> options{
       {"trials", &Options::trials, at_least(1).at_most(kMostCounted),
        "Maximum number of trials of the search; one that is continued counts again.", KeyRule::kMayChange},
-      {"brackets", &Options::brackets, at_least(1).at_most(RungOptions::kMostRungs),
+      {"brackets", &Options::brackets,
+       if_given(integer<std::size_t>(at_least(1).at_most(RungOptions::kMostRungs))),
        "On how many of the rungs trials begin: each bracket on the next one, for "
-       "where short trainings mislead."}};
+       "where short trainings mislead. One unless given."}};
   RungOptions::add_keys(options);
   Algorithm algorithm = make_algorithm<MoAsha>(
       "mo_asha", "Short trainings, the best of which go on at once (asynchronous successive halving).",
