@@ -79,7 +79,7 @@ class SkylineSampler(optuna.samplers.BaseSampler):
             values = _values_of(trial)
             if asked is not None and all(trial.params.get(name, value) == value for name, value in asked.parameters.items()):
                 sampler.tell(asked.number, values)
-            elif parameters := _in_space(trial.params, sampler.space):
+            elif parameters := _in_space(trial.params, sampler.space, sampler.conditional):
                 sampler.tell(parameters, values)
 
 
@@ -91,10 +91,12 @@ def _values_of(trial: FrozenTrial) -> dict[str, float] | None:
     return None if values is None else {f"value_{place}": value for place, value in enumerate(values)}
 
 
-def _in_space(parameters: Mapping[str, Any], space: Mapping[str, Sequence[Any]]) -> dict[str, Any] | None:
-    """Returns the nearest point of the space, or None for a trial that lacks a parameter or lies outside."""
+def _in_space(parameters: Mapping[str, Any], space: Mapping[str, Sequence[Any]], conditional: Sequence[str]) -> dict[str, Any] | None:
+    """Returns the nearest point of the space, or None for a trial that lacks a parameter which is always used, or lies outside."""
     found = {}
     for name, values in space.items():
+        if name not in parameters and name in conditional:
+            continue
         if name not in parameters:
             return None
         value = parameters[name]

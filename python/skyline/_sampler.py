@@ -135,6 +135,7 @@ class Sampler:
             self._file = file.name
             task = json.loads(self._read())
         self.space: dict[str, list[Any]] = task["space"]
+        self.conditional: list[str] = task.get("conditional", [])  # parameters that a trial may lack
         self.done = False
         names = [name for each in task["objectives"] for name in each.values()] + [name for each in task["constraints"] for name in each]
         self._needed = [name for name in dict.fromkeys(names) if name not in task["computed"]]
@@ -190,7 +191,7 @@ class Sampler:
         return number
 
     def _in_space(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        if parameters.keys() != self.space.keys():
+        if not self.space.keys() - {*self.conditional} <= parameters.keys() <= self.space.keys():
             raise Error(f"tell: expected values of {', '.join(self.space)}, got {', '.join(map(str, parameters)) or 'none'}")
         plain = {name: value.item() if hasattr(value, "item") else value for name, value in parameters.items()}
         for name, value in plain.items():

@@ -18,11 +18,13 @@ class Range(dict[str, Any]):
     """The values of a parameter between two ends, told from a section of a configuration by its type."""
 
 
-def range(low: float, high: float, step: float | None = None, *, count: int | None = None, log: bool = False) -> dict[str, Any]:
+def range(low: float, high: float, step: float | None = None, *, count: int | None = None, log: bool = False,
+          when: str | None = None) -> dict[str, Any]:
     """Returns the values of a parameter from `low` to `high`, both included.
 
     Two whole numbers alone mean all whole numbers between them, two fractions as many values as four digits tell apart, at
-    most 1,000. `log=True`: evenly spaced by their ratios, 100 values unless `count` says otherwise.
+    most 1,000. `log=True`: evenly spaced by their ratios, 100 values unless `count` says otherwise. `when`: a condition on
+    other parameters, such as "$optimizer == sgd", without which the parameter is not used.
     """
     domain = Range(range=[low, high])
     if step is not None:
@@ -31,6 +33,8 @@ def range(low: float, high: float, step: float | None = None, *, count: int | No
         domain["count"] = count
     if log:
         domain["log"] = True
+    if when is not None:
+        domain["when"] = when
     return domain
 
 

@@ -35,13 +35,13 @@ def _in_form(form: list[Any] | None, values: dict[str, Any]) -> Any:
     if form is None:
         return trial.budget
     name, *more = form
-    value = values.pop(name)
+    value = values.pop(name, None)  # a trial has no value of what its option does not use
     if not more:
         return value
     if more[0] == "json":
         return json.loads(value) if isinstance(value, str) else value
     inner = {option: {child: _in_form(each, values) for child, each in children.items()} for option, children in more[0].items()}
-    return {"_name": value, **inner[value]}
+    return {"_name": value, **inner.get(value, {})}
 
 
 def get_next_parameter() -> dict[str, Any]:

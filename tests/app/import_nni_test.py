@@ -176,8 +176,8 @@ class ImportNni(RunsCase):
     def test_nested_choices_come_nested_and_each_once(self):
         self.write(config__yml=NESTED, nested__py="import nni, json\nprint('given ' + json.dumps(nni.get_next_parameter()))\nnni.report_final_result(1)\n")
         self.imported("config.yml")
-        self.assertIn("layer0: {choice: [Empty, Conv, max-pool], weights: [1.0, 0.25, 0.5]}", self.text())
-        self.assertIn("layer0__Conv__act: {choice: [relu, leaky], weights: [1.0, 0.5]}", self.text())
+        self.assertIn("layer0: {choice: [Empty, Conv, max-pool]}", self.text())
+        self.assertIn("layer0__Conv__act__leaky__slope: {choice: [0.1, 0.2], when: \"$layer0__Conv__act == 'leaky'\"}", self.text())
         run = self.searched()
         given = [json.loads(line.removeprefix("given ")) for row in run.rows for line in run.log(row["trial"]).splitlines() if line.startswith("given")]
         layers = [{"_name": "Empty"}, *({"_name": "max-pool", "size": size} for size in (2, 3)),

@@ -12,6 +12,11 @@ def product(lr, depth):
     return {"score": lr * depth, "size": depth}
 
 
+def with_momentum(optimizer, momentum=None):
+    assert (momentum is None) == (optimizer == "adam") and ("momentum" in skyline.trial.parameters) == (optimizer == "sgd")
+    return {"score": momentum or 0.5, "size": 1}
+
+
 def noisy(depth, lr):
     return {"score": lr * depth + random.Random(skyline.trial.seed).uniform(0, 0.2), "size": depth}
 

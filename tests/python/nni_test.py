@@ -59,7 +59,7 @@ class Values(unittest.TestCase):
         reader.read(Node(told({name: {"_type": "quniform", "_value": [0, high, 1]} for name, high in (("few", 999), ("many", 1000))})))
         self.assertEqual(reader.sampled, ["many"])
 
-    def test_options_of_nested_choices_keep_their_chances(self):
+    def test_parameters_of_an_option_have_it_as_their_condition(self):
         def option(name, **children):
             return {"_name": name, **{child: {"_type": kind, "_value": value} for child, (kind, value) in children.items()}}
 
@@ -68,11 +68,10 @@ class Values(unittest.TestCase):
         reader.read(Node(told({"x": {"_type": "choice", "_value": [
             option("empty"), option("pool", size=("randint", [2, 6]), rate=("uniform", [0, 1])),
             option("deep", layer=("choice", [{"_name": "none"}, inner]), even=("qnormal", [0, 1, 1]))]}})))
-        even = reader.domains["x__deep__even"]["weights"]
-        first = even[0] / sum(even)
-        # An option's genotypes, times its weight: the others' parameters have their first values.
-        self.assertEqual(reader.domains["x"]["weights"], [1.0, 1 / 40, float(f"{first / 2:.12g}")])
-        self.assertEqual(reader.domains["x__deep__layer"]["weights"], [1.0, 0.5])
+        self.assertEqual(reader.domains["x"], {"choice": ["empty", "pool", "deep"]})
+        when = {name: domain["when"] for name, domain in reader.domains.items() if "when" in domain}
+        self.assertEqual(when, {"x__pool__size": "$x == 'pool'", "x__pool__rate": "$x == 'pool'", "x__deep__layer": "$x == 'deep'",
+                                "x__deep__layer__inner__act": "$x__deep__layer == 'inner'", "x__deep__even": "$x == 'deep'"})
 
     def test_logarithmic_and_normal_types_have_quantiles_and_their_weights(self):
         self.assertEqual(domain_of("qloguniform", [1, 100, 10], 5), {"choice": [1.0, 10.0, 30.0, 60.0], "weights": [2, 1, 1, 1]})

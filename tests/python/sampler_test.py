@@ -46,6 +46,18 @@ class Sampler(PackageCase):
         self.assertEqual(sampler.ask(), [])
         self.assertTrue(sampler.done)
 
+    def test_a_trial_lacks_the_parameters_that_it_does_not_use(self):
+        sampler = self.sampler({"optimizer": ["adam", "sgd"], "momentum": {"choice": [0, 0.9], "when": "$optimizer == sgd"}})
+        sampler.tell({"optimizer": "adam"}, {"score": 0.5, "size": 1})
+        trials = sampler.ask(5)
+        self.assertEqual([parameters for _, parameters in sorted(trials, key=lambda trial: trial.parameters["momentum"])],
+                         [{"optimizer": "sgd", "momentum": 0}, {"optimizer": "sgd", "momentum": 0.9}])
+        with self.assertRaisesRegex(skyline.Error, "tell: expected values of optimizer, momentum, got momentum"):
+            sampler.tell({"momentum": 0.9}, {"score": 1, "size": 1})
+        sampler.tell({"optimizer": "sgd"}, {"score": 1, "size": 1})
+        with self.assertRaisesRegex(skyline.Error, "lacks the parameter `momentum`"):
+            sampler.ask()
+
     def test_a_height_and_a_width_are_a_list(self):
         kernels = [3, [10, 4], [3, 1]]
         sampler = self.sampler({"kernel": kernels, "depth": [1, 2]})

@@ -35,6 +35,12 @@ class Search(PackageCase):
         best = runs[1].front_rows[0]
         self.assertEqual((best["score"], best["size"], best["phase"]), (best["lr"] * best["depth"], best["depth"], "search"))
 
+    def test_a_parameter_that_a_trial_does_not_use_is_no_argument(self):
+        space = {"optimizer": ["adam", "sgd"], "momentum": skyline.range(0.1, 0.9, count=3, when="$optimizer == sgd")}
+        run = skyline.search(space, functions.with_momentum, trials=9, folder=self.name(), **SETTINGS).wait()
+        self.assertEqual(sorted((row["optimizer"], row["momentum"] or 0) for row in run.rows),
+                         [("adam", 0), ("sgd", 0.1), ("sgd", 0.5), ("sgd", 0.9)])
+
     def test_no_trial_is_outside_of_a_bound_on_what_an_expression_gives(self):
         run = skyline.search(SPACE, functions.one_score, trials=20, folder=self.name(), maximize="score", minimize="area",
                              metrics={"score": {"range": [0, 2]}, "area": {"is": "$depth * $lr", "unit": "m2"},

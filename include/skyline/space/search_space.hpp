@@ -81,7 +81,7 @@ class Architecture {
 
   ArchId id{};
   Genotype genotype;
-  // used[p]: network, training or a given metric depend on parameter p; all, without a network
+  // used[p]: network, training or a given metric depend on parameter p; without a network, its `when` holds
   std::vector<bool> used;
   Cost cost;  // cost of the network; zeros without one
   // Values of SearchSpace::counted(), in that order; empty unless a program has counted them. They are no
@@ -185,12 +185,19 @@ class SearchSpace {
   std::optional<long double> count_kept() const;
   /// Returns whether there is a `where`.
   bool has_conditions() const;
+  /// Returns which parameters have a value in a genotype: all but those whose `when` does not hold.
+  std::vector<bool> in_use(const Genotype& genotype) const;
+  /// Returns the names of the parameters with a `when`, in their order.
+  std::vector<std::string> conditional() const;
   /// Returns one line, with its place, for each condition that cannot be calculated for some genotypes, with
   /// their number and an example.
   std::vector<std::string> failing_conditions() const;
   /// Returns an example of what only one of the rules keeps, or an empty text if there is none. In a space
   /// whose genotypes cannot be counted it is looked for among random ones.
   std::string difference_of_rules() const;
+
+  // The genotypes that are drawn, mutated and crossed, and those of architectures, have the first value of
+  // each parameter that is not in use.
 
   /// Draws a genotype by the weights of the values, among those that keep `where`. If these cannot be counted
   /// and are rare, they come from a bounded search, which is not uniform and may find none. The network may
@@ -199,16 +206,19 @@ class SearchSpace {
   /// Draws like sample(), but without the weights. If the genotypes that keep `where` cannot be counted, it
   /// draws from all, so that shares of valid ones can be estimated.
   Genotype sample_evenly(RandomStream& random) const;
-  /// Returns the genotype with another value of one parameter. If `where` forbids it, others are drawn again,
-  /// the fewest first; nullopt if no genotype with this value was found.
+  /// Returns the genotype with another value of one parameter, and random values of those that were not in
+  /// use. If `where` forbids it, others are drawn again, the fewest first; nullopt if no genotype with this
+  /// value was found.
   std::optional<Genotype> with_choice(const Genotype& genotype, std::size_t parameter, std::uint32_t choice,
                                       RandomStream& random) const;
   /// Returns a genotype that builds another architecture: each used parameter is drawn again with this
-  /// probability, and at least one changes. Where `where` forbids the result, other parameters are drawn
-  /// again, too. Returns nullopt if no other architecture can be reached this way.
+  /// probability, and at least one changes. One that was not in use and now is has a random value. Where
+  /// `where` forbids the result, other parameters are drawn again, too. Returns nullopt if no other
+  /// architecture can be reached this way.
   std::optional<Genotype> mutate(const Genotype& parent, double probability, RandomStream& random) const;
-  /// Returns a uniform crossover, among the children that keep `where`. The child differs from both parents
-  /// as an architecture; nullopt if none was found in a bounded number of tries.
+  /// Returns a uniform crossover, among the children that keep `where`. A parameter that one parent alone has
+  /// in use is the one's, and one that neither has is random. The child differs from both parents as an
+  /// architecture; nullopt if none was found in a bounded number of tries.
   std::optional<Genotype> cross(const Architecture& first, const Architecture& second,
                                 RandomStream& random) const;
   /// Builds the architecture of a genotype.
@@ -216,9 +226,9 @@ class SearchSpace {
   ///         `where`: such genotypes are invalid
   Architecture build(const Genotype& genotype) const;
   /// Builds like build(), and returns why that is impossible instead of throwing it.
-  BuildAttempt try_build(const Genotype& genotype) const;
+  BuildAttempt try_build(const Genotype& written) const;
 
-  /// Returns e.g. "depth=3 kernel=5 width=16", in declaration order.
+  /// Returns e.g. "depth=3 kernel=5 width=16", in declaration order, of the parameters in use.
   std::string describe(const Genotype& genotype) const;
   /// Returns Archai's id of the genotype: SHA-1 of the Python text of the tuple of its values as floats, in
   /// declaration order, with `nan` for unused parameters.
@@ -230,6 +240,7 @@ class SearchSpace {
                            const std::optional<ConfigNode>& int8, bool admits_missing_kinds,
                            ConditionRules rules);
   void check_some_network_builds() const;
+  Genotype completed(const Genotype& genotype, const Genotype& other, RandomStream& random) const;
   std::shared_ptr<const ParsedSpace> state_;
 };
 

@@ -84,7 +84,6 @@ class Experiment:
         command = self._command(tree, tuner)
         made = self.made
         made.notes += [*space_notes(self._reader), *tuner.notes]
-        made.conditions = self._reader.conditions
         made.sections["space"] = {"parameters": self._reader.domains}
         made.sections["command"] = command
         made.sections["objectives"] = [{"maximize" if tuner.maximizes else "minimize": _METRIC}]

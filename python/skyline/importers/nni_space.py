@@ -1,4 +1,4 @@
-"""NNI's search space as parameters: each has listed values, and nested choices become conditions."""
+"""NNI's search space as parameters: each has listed values, and what is below an option has a condition `when`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from statistics import NormalDist
 from typing import Any
 
 from ..prep.wording import in_quotes, quoted_list, suggestion
-from .parameters import keep_chances, literal, new_name
+from .parameters import literal, new_name
 from .source import Node
 
 _MOST_VALUES = 100_000  # a parameter may have so many
@@ -56,9 +56,7 @@ class SpaceReader:
 
     def __init__(self, count: int) -> None:
         self.count = count  # values of a parameter that was continuous
-        self.domains: dict[str, Domain] = {}  # values and weights, each parameter's by its name
-        self.conditions: list[str] = []
-        self._below: dict[str, dict[Any, list[str]]] = {}  # parameters of each option, by the name of the nested choice
+        self.domains: dict[str, Domain] = {}  # values, weights and condition, each parameter's by its name
         self.forms: dict[str, Any] = {}  # names that a script has in another form than the parameters (skyline.nni)
         self.sampled: list[str] = []  # parameters with `count` values of more
         self.renamed: list[str] = []
@@ -70,15 +68,14 @@ class SpaceReader:
 
     def read(self, space: Node) -> None:
         for name, entry in space.entries("parameters by name").items():
-            form = self._add(entry, [name], [])
+            form = self._add(entry, [name])
             if form != [name]:
                 self.forms[name] = form
         if not self.domains:
             space.refuse("has no parameter")
-        keep_chances(self.domains, self._below)
 
-    def _add(self, entry: Node, words: list[str], holds: list[str]) -> list[Any]:
-        """Adds a parameter, which matters where the conditions hold; returns the form in which a trial gets it."""
+    def _add(self, entry: Node, words: list[str], when: str | None = None) -> list[Any]:
+        """Adds a parameter, which is used where the condition holds; returns the form in which a trial gets it."""
         if not isinstance(entry.value, dict) or set(entry.value) != {"_type", "_value"}:
             entry.refuse_as("{_type: ..., _value: [...]}")
         kind = entry.value["_type"].text("a type")
@@ -89,18 +86,15 @@ class SpaceReader:
         name = self._name_of(words)
         self.domains[name] = {}  # keeps its place before those of its options
         values = entry.value["_value"]
-        form = self._choice(values, name, words, holds) if kind == "choice" else [name]
+        form = self._choice(values, name, words) if kind == "choice" else [name]
         if kind != "choice":
             domain = self.domains[name] = self._of_type[kind](values)
             if "count" in domain:
                 self.sampled.append(name)
             if "choice" in domain:
                 domain.pop("count", None)  # only says that there are more values than are listed
-        if holds:
-            domain = self.domains[name]
-            first = literal((domain.get("choice") or domain["range"])[0])
-            both = " and ".join(holds)
-            self.conditions.append(f"{both if len(holds) == 1 else f'({both})'} or ${name} == {first}")
+        if when is not None:
+            self.domains[name]["when"] = when
         return form
 
     def _name_of(self, words: list[str]) -> str:
@@ -109,12 +103,12 @@ class SpaceReader:
             self.renamed.append(f"{in_quotes(wanted)} is {name}")
         return name
 
-    def _choice(self, values: Node, name: str, words: list[str], holds: list[str]) -> list[Any]:
+    def _choice(self, values: Node, name: str, words: list[str]) -> list[Any]:
         if not isinstance(values.value, list) or not values.value:
             values.refuse_as("a list of values")
         options = [each for each in values.value if isinstance(each.value, dict) and "_name" in each.value]
         if options:
-            return self._nested(values, name, words, holds)
+            return self._nested(values, name, words)
         listed = [each.plain() for each in values.value]
         is_json = any(not each.is_scalar() or each.value == "" for each in values.value)
         if is_json:  # a list, a map and an empty text become texts, since no parameter has such values
@@ -122,7 +116,7 @@ class SpaceReader:
         self.domains[name] = {"choice": self._once(listed, name)}
         return [name, "json"] if is_json else [name]
 
-    def _nested(self, values: Node, name: str, words: list[str], holds: list[str]) -> list[Any]:
+    def _nested(self, values: Node, name: str, words: list[str]) -> list[Any]:
         children: dict[str, dict[str, Any]] = {}
         for option in values.value:
             if not isinstance(option.value, dict) or "_name" not in option.value:
@@ -132,14 +126,11 @@ class SpaceReader:
                 option.refuse(f"another option has the name {in_quotes(label)}" if label in children else "a name cannot have both kinds of quotes")
             children[label] = {}
         self.domains[name] = {"choice": [*children]}
-        below = self._below[name] = {each: [] for each in children}
         for option in values.value:
             label = option.value["_name"].value
             for child, entry in option.value.items():
                 if child != "_name":
-                    form = self._add(entry, [*words, label, child], [*holds, f"${name} == {literal(label)}"])
-                    children[label][child] = form
-                    below[label].append(form[0])
+                    children[label][child] = self._add(entry, [*words, label, child], f"${name} == {literal(label)}")
         return [name, children]
 
     def _once(self, listed: list[Any], name: str) -> list[Any]:

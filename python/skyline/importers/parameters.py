@@ -1,4 +1,4 @@
-"""Names, conditions and chances of parameters that stand below the value of another one, for NNI and Archai alike."""
+"""Names and conditions of parameters that stand below the value of another one, for NNI and Archai, and chances for Archai."""
 
 from __future__ import annotations
 

@@ -119,8 +119,9 @@ std::optional<space::Genotype> draw_with(const space::SearchSpace& space, const 
     if (!changed) return std::nullopt;
     drawn = std::move(*changed);
   }
+  const std::vector<bool> in_use = space.in_use(drawn);
   for (std::size_t i = 0; i < given.size(); ++i) {
-    if (given[i] && drawn.choices[i] != *given[i]) return std::nullopt;
+    if (given[i] && in_use[i] && drawn.choices[i] != *given[i]) return std::nullopt;
   }
   return drawn;
 }

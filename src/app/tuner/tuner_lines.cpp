@@ -31,8 +31,10 @@ Json finite_or_null(double value) {
 }
 
 Json parameters_of(const space::Genotype& genotype, const space::SearchSpace& space) {
+  const std::vector<bool> in_use = space.in_use(genotype);
   Json parameters = Json::object();
   for (std::size_t p = 0; p < genotype.choices.size(); ++p) {
+    if (!in_use[p]) continue;
     const space::Parameter& parameter = space.parameters()[p];
     parameters[parameter.name] = store::encode_value(parameter.values[genotype.choices[p]]);
   }
@@ -95,7 +97,7 @@ std::uint32_t choice_of(const space::Parameter& parameter, const Json& value) {
                   in_quotes(text_of(value)));
 }
 
-/// Reads the parameters of a trial. All must be there.
+/// Reads the parameters of a trial. All must be there, except for those that it does not use.
 space::Genotype read_parameters(const Json& object, const space::SearchSpace& space) {
   if (!object.is_object())
     throw UserError("expected the parameters of a trial by name, got " + in_quotes(text_of(object)));
@@ -110,8 +112,12 @@ space::Genotype read_parameters(const Json& object, const space::SearchSpace& sp
   }
   for (const space::Parameter& parameter : space.parameters()) {
     const auto found = object.find(parameter.name);
-    if (found == object.end()) throw UserError("lacks the parameter " + in_quotes(parameter.name));
-    genotype.choices.push_back(choice_of(parameter, *found));
+    genotype.choices.push_back(found == object.end() ? 0 : choice_of(parameter, *found));
+  }
+  const std::vector<bool> in_use = space.in_use(genotype);
+  for (std::size_t p = 0; p < names.size(); ++p) {
+    if (in_use[p] && !object.contains(names[p]))
+      throw UserError("lacks the parameter " + in_quotes(names[p]));
   }
   return genotype;
 }
@@ -194,12 +200,15 @@ std::string task_line(const search::TunerTask& task) {
     const Json bounds = {finite_or_null(constraint.low), finite_or_null(constraint.high)};
     constraints.push_back({{constraint.metric, bounds}});
   }
-  return line_of({{"space", std::move(parameters)},
-                  {"objectives", std::move(objectives)},
-                  {"constraints", std::move(constraints)},
-                  {"computed", trial::names_of(task.objectives.computed())},
-                  {"seed", task.seed},
-                  {"trials", task.trials}});
+  Json line{{"space", std::move(parameters)},
+            {"objectives", std::move(objectives)},
+            {"constraints", std::move(constraints)},
+            {"computed", trial::names_of(task.objectives.computed())},
+            {"seed", task.seed},
+            {"trials", task.trials}};
+  if (std::vector<std::string> names = task.space.conditional(); !names.empty())
+    line["conditional"] = std::move(names);
+  return line_of(line);
 }
 
 std::string question_line(const search::TunerQuestion& question, const space::SearchSpace& space,

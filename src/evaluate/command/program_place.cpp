@@ -63,10 +63,12 @@ Variables trial_placeholders(const EvaluatorServices& services, const trial::Tri
                    {"network", folder.network().string()},
                    {"cache", store::cache_folder(services.folder, services.place.host).string()}};
   const std::vector<space::Parameter>& parameters = services.space.parameters();
+  const space::Genotype& genotype = trial.architecture().genotype;
+  const std::vector<bool> in_use = services.space.in_use(genotype);
   for (std::size_t p = 0; p < parameters.size(); ++p) {
     // One that has the name of another value is in the file alone; arguments that mean it are refused.
     values.emplace(parameters[p].name,
-                   space::to_text(parameters[p].values[trial.architecture().genotype.choices[p]]));
+                   in_use[p] ? space::to_text(parameters[p].values[genotype.choices[p]]) : "");
   }
   return values;
 }
@@ -77,9 +79,11 @@ void write_parameters(const EvaluatorServices& services, const trial::Trial& tri
   const Variables values = trial_placeholders(services, trial, folder, files);
   OrderedJson parameters = OrderedJson::object();
   const std::vector<space::Parameter>& declared = services.space.parameters();
+  const space::Genotype& genotype = trial.architecture().genotype;
+  const std::vector<bool> in_use = services.space.in_use(genotype);
   for (std::size_t p = 0; p < declared.size(); ++p) {
-    parameters[declared[p].name] =
-        store::encode_value(declared[p].values[trial.architecture().genotype.choices[p]]);
+    if (in_use[p])
+      parameters[declared[p].name] = store::encode_value(declared[p].values[genotype.choices[p]]);
   }
   OrderedJson text{{"parameters", parameters},
                    {"trial", to_text(trial.name())},

@@ -263,6 +263,7 @@ Operand ConditionTerm::calculate(const Bindings& bindings, const ConditionValues
     case Operation::kConstant:
       return constant_;
     case Operation::kParameter:
+      if (bindings.in_use != nullptr && !(*bindings.in_use)[parameter_]) return {};
       bindings.used[parameter_] = true;
       return values.operand(parameter_, bindings.genotype.choices[parameter_]);
     case Operation::kCost:

@@ -21,6 +21,8 @@ struct Bindings {
   std::int64_t classes;
   std::vector<bool>& used;     // used[p] becomes true when parameter p is read
   const Cost* cost = nullptr;  // costs of the genotype's network, where an expression may name them
+  // [parameters], which of them the genotype uses; nullptr if all that are read. Conditions alone look at it.
+  const std::vector<bool>* in_use = nullptr;
 };
 
 enum class Operation {

@@ -4,7 +4,7 @@
 
 #include "core/config/config_text.hpp"
 #include "core/text/foreign_text.hpp"
-#include "space/language/combinations.hpp"
+#include "space/expressions/combinations.hpp"
 #include "space/language/space_keys.hpp"
 
 #include <algorithm>

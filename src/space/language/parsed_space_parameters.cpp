@@ -207,6 +207,7 @@ Parameter read_parameter(const std::string& name, const ConfigNode& node, Declar
       name, chosen ? read_choice(form.choice, declared.warning) : read_range(form, declared.warning), {}};
   parameter.weights = read_weights(form.weights, parameter.values.size());
   declared.each = form.each;
+  declared.when = form.when;
   return parameter;
 }
 
@@ -235,7 +236,7 @@ std::vector<DeclaredParameter> read_parameters(const ConfigNode& section) {
   std::vector<DeclaredParameter> parameters;
   std::size_t values = 0;
   for (const ConfigNode::Entry& entry : section.entries()) {
-    DeclaredParameter declared{{entry.key, {}, {}}, false, entry.value, "", ""};
+    DeclaredParameter declared{{entry.key, {}, {}}, false, {}, entry.value, "", ""};
     try {
       declared.parameter = read_parameter(entry.key, entry.value, declared);
     } catch (const UserError& problem) {

@@ -34,6 +34,17 @@ std::string python_text(double number) {
   return text;
 }
 
+/// Refuses expressions that read a parameter which some genotype does not use. @throws UserError
+void check_readers(const ParsedSpace& space, const std::vector<Expression>& conditions,
+                   const std::vector<Expression>& given) {
+  for (const Expression& condition : conditions) space.uses->check_reader(condition);
+  for (const Expression& metric : given) space.uses->check_reader(metric);
+  for (const SearchedValue& value : space.training) {
+    space.uses->check_reader(value.source(), value.parameters(),
+                             [&](const Bindings& bindings) { (void)value.evaluate(bindings); });
+  }
+}
+
 bool all_numeric(const Parameter& parameter) {
   return std::ranges::all_of(parameter.values, [](const Value& value) {
     return is_number(value) || std::holds_alternative<bool>(value);
@@ -77,10 +88,13 @@ SearchSpace SearchSpace::parse(const ConfigNode& section, const DataShape& data,
   state->network = reader.read();
   const std::vector<Expression> conditions = reader.read_where();
   const std::vector<Expression> expressions = reader.read_given(given);
+  const std::vector<std::optional<Expression>> uses = reader.read_when();
   state->parameters = reader.take_parameters();
   state->warnings = reader.warnings();
+  state->uses.emplace(uses, state->parameters, data.classes);
   state->where.emplace(conditions, state->parameters, data.classes, rules);
   state->given.emplace(given, expressions, state->parameters, data.classes);
+  check_readers(*state, conditions, expressions);
   state->registered_kinds.assign(reader.registered_kinds().begin(), reader.registered_kinds().end());
   const std::optional<ConfigNode> asks = int8 ? int8 : reader.asks_for_int8();
   state->has_int8_costs = asks && state->network != nullptr;
@@ -202,17 +216,29 @@ std::string SearchSpace::difference_of_rules() const {
   return state_->where->difference_of_rules();
 }
 
+std::vector<bool> SearchSpace::in_use(const Genotype& genotype) const {
+  return state_->uses->used(genotype);
+}
+
+std::vector<std::string> SearchSpace::conditional() const {
+  std::vector<std::string> names;
+  for (std::size_t p = 0; p < state_->parameters.size(); ++p) {
+    if (state_->uses->has_condition(p)) names.push_back(state_->parameters[p].name);
+  }
+  return names;
+}
+
 Genotype SearchSpace::sample_evenly(RandomStream& random) const {
-  return state_->where->sample_evenly(random);
+  return state_->uses->canonical(state_->where->sample_evenly(random));
 }
 
 Genotype SearchSpace::sample(RandomStream& random) const {
-  if (!state_->where->empty()) return state_->where->sample(random);
+  if (!state_->where->empty()) return state_->uses->canonical(state_->where->sample(random));
   Genotype genotype;
   for (const Parameter& parameter : state_->parameters) {
     genotype.choices.push_back(static_cast<std::uint32_t>(random.weighted(parameter.weights)));
   }
-  return genotype;
+  return state_->uses->canonical(std::move(genotype));
 }
 
 Architecture SearchSpace::build(const Genotype& genotype) const {
@@ -221,17 +247,18 @@ Architecture SearchSpace::build(const Genotype& genotype) const {
   return *std::move(attempt.architecture);
 }
 
-BuildAttempt SearchSpace::try_build(const Genotype& genotype) const {
+BuildAttempt SearchSpace::try_build(const Genotype& written) const {
   BuildAttempt attempt;
-  state_->check(genotype);
+  state_->check(written);
   attempt.reads.resize(state_->parameters.size());
+  const Genotype genotype = state_->uses->canonical(written, attempt.reads);
   attempt.problem = state_->where->problem(genotype, attempt.reads);
   if (!attempt.problem.empty()) return attempt;
   NetworkBuilder builder(state_->data);
   std::vector<bool> used;
   try {
     Architecture::Parts parts = state_->build(genotype, used, builder);
-    const ArchId id = state_->id_of(genotype, parts);
+    const ArchId id = state_->id_of(genotype, used, parts);
     attempt.architecture.emplace(id, genotype, used, std::move(parts), state_);
   } catch (const UserError& problem) {
     attempt.problem = problem.what();
@@ -244,8 +271,10 @@ BuildAttempt SearchSpace::try_build(const Genotype& genotype) const {
 }
 
 std::string SearchSpace::describe(const Genotype& genotype) const {
+  const std::vector<bool> used = in_use(genotype);
   std::string text;
   for (std::size_t i = 0; i < state_->parameters.size(); ++i) {
+    if (!used.at(i)) continue;
     const Parameter& parameter = state_->parameters[i];
     if (!text.empty()) text += ' ';
     text += parameter.name + '=' + to_text(parameter.values.at(genotype.choices.at(i)));

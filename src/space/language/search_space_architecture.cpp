@@ -96,7 +96,7 @@ void ParsedSpace::check(const Genotype& genotype) const {
 
 Architecture::Parts ParsedSpace::build(const Genotype& genotype, std::vector<bool>& used,
                                        NetworkBuilder& builder) const {
-  used.assign(parameters.size(), network == nullptr);
+  used = network == nullptr ? uses->used(genotype) : std::vector<bool>(parameters.size());
   const Bindings bindings{parameters, genotype, data.classes, used};
   Architecture::Parts parts;
   if (network != nullptr) {
@@ -117,10 +117,12 @@ Architecture::Parts ParsedSpace::build(const Genotype& genotype, std::vector<boo
   return parts;
 }
 
-ArchId ParsedSpace::id_of(const Genotype& genotype, const Architecture::Parts& parts) const {
+ArchId ParsedSpace::id_of(const Genotype& genotype, const std::vector<bool>& used,
+                          const Architecture::Parts& parts) const {
   if (network == nullptr) {
     std::map<std::string, std::string> values;
     for (std::size_t p = 0; p < parameters.size(); ++p) {
+      if (!used[p]) continue;
       values[parameters[p].name] = to_text(parameters[p].values[genotype.choices[p]]);
     }
     std::string identity;

@@ -51,8 +51,8 @@ std::optional<Genotype> any_single_change(const SearchSpace& space, const Archit
   for (const Change& change : changes) {
     const auto child = space.with_choice(parent.genotype, change.parameter, change.choice, random);
     if (!child) continue;
-    const auto id = id_of(space, *child);
-    if (id && *id != parent.id) return child;
+    const BuildAttempt attempt = space.try_build(*child);
+    if (attempt.architecture && attempt.architecture->id != parent.id) return attempt.architecture->genotype;
   }
   return std::nullopt;
 }
@@ -89,12 +89,13 @@ std::vector<bool> inverse(std::vector<bool> marks) {
 
 std::optional<Genotype> SearchSpace::with_choice(const Genotype& genotype, std::size_t parameter,
                                                  std::uint32_t choice, RandomStream& random) const {
-  Genotype changed = genotype;
+  const Genotype drawn = state_->uses->with_drawn(genotype, random);
+  Genotype changed = drawn;
   changed.choices[parameter] = choice;
   if (state_->where->empty() || !state_->where->names(parameter)) return changed;
   Domains choices(genotype.choices.size());
   choices[parameter] = {choice};
-  return state_->where->sample_near(genotype, choices, {}, random);
+  return state_->where->sample_near(drawn, choices, {}, random);
 }
 
 std::optional<Genotype> SearchSpace::mutate(const Genotype& parent, double probability,
@@ -103,32 +104,46 @@ std::optional<Genotype> SearchSpace::mutate(const Genotype& parent, double proba
   const std::vector<std::size_t> open = open_parameters(*this, built);
   if (open.empty()) return std::nullopt;
   for (int i = 0; i < kMostTries; ++i) {
-    Genotype child = parent;
+    const Genotype whole = state_->uses->with_drawn(parent, random);
+    Genotype child = whole;
     for (const std::size_t index : open) {
       if (random.uniform() >= probability) continue;
-      child.choices[index] = other_choice(state_->parameters[index], parent.choices[index], random);
+      child.choices[index] = other_choice(state_->parameters[index], whole.choices[index], random);
     }
-    if (child == parent) {
+    if (child == whole) {
       const std::size_t index = open[static_cast<std::size_t>(random.below(open.size()))];
-      child.choices[index] = other_choice(state_->parameters[index], parent.choices[index], random);
+      child.choices[index] = other_choice(state_->parameters[index], whole.choices[index], random);
     }
     if (!state_->where->empty()) {
-      const Domains choices = other_choices(state_->parameters, parent, child);
-      const auto kept = state_->where->sample_near(parent, choices, inverse(built.used), random);
+      const Domains choices = other_choices(state_->parameters, whole, child);
+      const auto kept = state_->where->sample_near(whole, choices, inverse(built.used), random);
       if (!kept) continue;
       child = *kept;
     }
     const auto id = id_of(*this, child);
-    if (id && *id != built.id) return child;
+    if (id && *id != built.id) return state_->uses->canonical(std::move(child));
   }
   return any_single_change(*this, built, open, random);
 }
 
+/// Returns the genotype with the other parent's value of each parameter that the other alone has in use, and
+/// a random one of each that neither has.
+Genotype SearchSpace::completed(const Genotype& genotype, const Genotype& other, RandomStream& random) const {
+  if (state_->uses->empty()) return genotype;
+  const std::vector<bool> used = in_use(genotype);
+  const std::vector<bool> used_by_other = in_use(other);
+  Genotype whole = state_->uses->with_drawn(genotype, random);
+  for (std::size_t p = 0; p < used.size(); ++p) {
+    if (!used[p] && used_by_other[p]) whole.choices[p] = other.choices[p];
+  }
+  return whole;
+}
+
 std::optional<Genotype> SearchSpace::cross(const Architecture& first_parent,
                                            const Architecture& second_parent, RandomStream& random) const {
-  const Genotype& first = first_parent.genotype;
-  const Genotype& second = second_parent.genotype;
   for (int i = 0; i < kMostTries; ++i) {
+    const Genotype first = completed(first_parent.genotype, second_parent.genotype, random);
+    const Genotype second = completed(second_parent.genotype, first_parent.genotype, random);
     Genotype child = first;
     if (!state_->where->empty()) {
       const auto kept = state_->where->sample_within(choices_of(first, second), random);
@@ -141,7 +156,8 @@ std::optional<Genotype> SearchSpace::cross(const Architecture& first_parent,
     }
     if (child == first || child == second) continue;
     const auto id = id_of(*this, child);
-    if (id && *id != first_parent.id && *id != second_parent.id) return child;
+    if (id && *id != first_parent.id && *id != second_parent.id)
+      return state_->uses->canonical(std::move(child));
   }
   return std::nullopt;
 }

@@ -4,7 +4,7 @@
 
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
-#include "space/language/combinations.hpp"
+#include "space/expressions/combinations.hpp"
 #include "space/language/space_reader.hpp"
 
 #include <algorithm>

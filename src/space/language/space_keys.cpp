@@ -228,7 +228,10 @@ const OptionTable<ParameterForm>& parameter_keys() {
       {"weights", &ParameterForm::weights, weights(),
        "How often random samples take each value, relative to the others; equal unless given."},
       {"each", &ParameterForm::each,
-       "Whether every place has a value of its own: every repetition and every use of a block."}};
+       "Whether every place has a value of its own: every repetition and every use of a block."},
+      {"when", &ParameterForm::when, tree("a condition", schema_of("{type: string}")),
+       "Condition on other parameters, e.g. `$optimizer == sgd`. Where it does not hold, the parameter is not "
+       "used: it has no value, and does not tell trials apart. In spaces without a network."}};
   return table;
 }
 

@@ -27,6 +27,7 @@ struct ParameterForm {
   bool log = false;
   ConfigNode weights;
   bool each = false;
+  ConfigNode when;
 };
 const OptionTable<ParameterForm>& parameter_keys();
 

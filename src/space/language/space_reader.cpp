@@ -2,7 +2,7 @@
 #include "space/language/space_reader.hpp"
 
 #include "core/text/foreign_text.hpp"
-#include "space/language/combinations.hpp"
+#include "space/expressions/combinations.hpp"
 
 #include <algorithm>
 #include <set>
@@ -75,19 +75,48 @@ std::vector<Expression> SpaceReader::read_where() {
   std::vector<Expression> conditions;
   if (form_.where.is_null()) return conditions;
   const auto read_one = [&](const ConfigNode& scalar) {
-    ParameterNames names(*this);
-    conditions.push_back(read_of_parameters(scalar, names, "a condition, for example $w2 >= $w1"));
+    conditions.push_back(read_condition(scalar, "$w2 >= $w1"));
   };
-  try {
+  read_conditions([&] {
     if (!form_.where.is_list()) problems_.attempt([&] { read_one(form_.where); });
     for (const ConfigNode& scalar : form_.where.is_list() ? form_.where.items() : std::vector<ConfigNode>()) {
       problems_.attempt([&] { read_one(scalar); });
     }
+  });
+  return conditions;
+}
+
+std::vector<std::optional<Expression>> SpaceReader::read_when() {
+  std::vector<std::optional<Expression>> conditions(parameters_.size());
+  const auto read_one = [&](const DeclaredParameter& declared) {
+    if (has_network()) {
+      declared.when.fail(
+          "a network says itself which parameters it uses: `when` beside a parameter is for spaces "
+          "without a network");
+    }
+    conditions[parameter_index_.at(declared.parameter.name)] =
+        read_condition(declared.when, "$optimizer == sgd");
+  };
+  read_conditions([&] {
+    for (const DeclaredParameter& declared : declared_) {
+      if (!declared.when.is_null()) problems_.attempt([&] { read_one(declared); });
+    }
+  });
+  return conditions;
+}
+
+Expression SpaceReader::read_condition(const ConfigNode& scalar, const std::string& example) {
+  ParameterNames names(*this);
+  return read_of_parameters(scalar, names, "a condition, for example " + example);
+}
+
+void SpaceReader::read_conditions(const std::function<void()>& read) {
+  try {
+    read();
   } catch (const SpaceTooLarge& problem) {
     problems_.add(problem.what());
   }
   problems_.throw_if_any();
-  return conditions;
 }
 
 std::vector<Expression> SpaceReader::read_given(const std::vector<GivenExpression>& given) {

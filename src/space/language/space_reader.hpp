@@ -10,6 +10,7 @@
 #include "space/language/space_keys.hpp"
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -51,6 +52,10 @@ class SpaceReader {
   /// Reads the conditions between parameters. Call it after read(), because they may name a parameter at a
   /// place. @throws UserError with one line for each mistake
   std::vector<Expression> read_where();
+  /// Reads the conditions of parameters, nullopt for one that has none, in the order of take_parameters().
+  /// Call it after read_where(). @throws UserError with one line for each mistake, and in a space with a
+  /// network
+  std::vector<std::optional<Expression>> read_when();
   /// Reads the expressions of given metrics that have one, in the same order. Call it after read_where().
   /// They may name parameters, also at a place, and costs of the network. @throws UserError with one line for
   /// each mistake, and for parameters that neither the network nor anything else uses
@@ -122,6 +127,9 @@ class SpaceReader {
   Expression expression(const ConfigNode& scalar, const TreePosition& place);
   /// Reads an expression of parameters that is not at a place of the network.
   Expression read_of_parameters(const ConfigNode& scalar, Names& names, const std::string& expected);
+  Expression read_condition(const ConfigNode& scalar, const std::string& example);
+  /// Reads several, and throws their mistakes.
+  void read_conditions(const std::function<void()>& read);
   std::vector<Value> values_of(const Expression& expression);
   bool has_network() const { return !form_.network.is_null(); }
   void check_parameters_alone() const;
