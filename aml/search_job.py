@@ -83,18 +83,18 @@ def find_program():
     return None
 
 
-def check_settings(options, parsed):
+def check_configuration(options, parsed):
     for setting in parsed.set:
         if "=" not in setting:
             options.error(f"--set: expected KEY=VALUE, got {setting}")
-    program = find_program() if parsed.set else None
-    if program is None:  # the job checks its settings itself
+    program = find_program()
+    if program is None:  # the job checks its configuration itself
         return
     words = [word for setting in parsed.set for word in ("--set", setting)]
     told = subprocess.run([program, "validate", parsed.config, *words], capture_output=True, text=True).stderr
     # What else is wrong may be right where the job runs, such as the path of a data set.
     for line in told.splitlines():
-        if line.startswith("skyline: --set ") and "unknown key" in line:
+        if "unknown key" in line:
             options.error(line.removeprefix("skyline: "))
 
 
@@ -145,7 +145,7 @@ def parse(description, arguments=None):
         options.error(f"{parsed.config}: no such file")
     if is_private(code_folder(parsed)):
         options.error(f"{parsed.config}: its folder {code_folder(parsed)} would be uploaded whole: put it into one of its own")
-    check_settings(options, parsed)
+    check_configuration(options, parsed)
     check_run(options, parsed)
     check_storage(options, parsed)
     check_timeout(options, parsed)
@@ -153,6 +153,12 @@ def parse(description, arguments=None):
     if missing and not parsed.dry_run:
         options.error("missing: " + ", ".join("--" + name.replace("_", "-") for name in missing) + "; or add --dry-run")
     return parsed
+
+
+def warn_of_storage(options):
+    if not options.nfs and not options.mirror:
+        print(f"{pathlib.Path(sys.argv[0]).name}: warning: --run {options.run}: without --nfs or --mirror it must be on a mount that the job's "
+              "containers have: a container's own disk is gone with the job", file=sys.stderr)
 
 
 def docker_args(options):

@@ -40,6 +40,7 @@ def gpus_of(compute, sizes):
 
 def main(arguments=None):
     options = search_job.parse(__doc__, arguments)
+    search_job.warn_of_storage(options)
     logging.disable(logging.WARNING)  # the SDK's, of its own classes being experimental
     if options.dry_run:
         if options.processes_per_node is None:

@@ -64,6 +64,7 @@ def main(arguments=None):
         print(f"submit_v1.py: {problem}", file=sys.stderr)
         return 2
     print("submit_v1.py: the service ended support of SDK v1 in June 2026: submit.py submits the same job by v2", file=sys.stderr)
+    search_job.warn_of_storage(options)
     job = build(options)
     if options.dry_run:
         print(f"# {search_job.describe_upload(search_job.code_folder(options))}")

@@ -76,6 +76,7 @@ class Command(TrainerCase):
         self.assertIn("last words", (logs / f"{numbers['exit']}.failed.log").read_text())
         self.assertIn(r"\x1b[31mlast words\x1b[0m", done.stderr)
         self.assertNotIn("\x1b[31m", done.stderr)
+        self.assertIn(f"trial {numbers['wrapped']}: signal SIGKILL (exit code 137); nothing was printed\n", done.stderr)
         self.assertLess((logs / f"{numbers['flood']}.log").stat().st_size, 3 << 20)
         starts = self.starts()
         self.assertEqual(starts.count(str(numbers["exit"])), 1, "an exit code is a result")

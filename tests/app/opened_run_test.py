@@ -118,6 +118,22 @@ class OpenedRun(RunsCase):
         self.assertTrue(ended["front_trials"])
         self.assertIn('"state":"stopped"', (self.folder / "watched/report.html").read_text())
 
+    def test_a_run_is_watched_from_before_its_first_job_on(self):
+        (self.folder / "pending").mkdir()
+        (self.folder / "pending/slurm-7.log").touch()  # of a job that has been submitted
+        watch = self.start("status", "pending", "--watch", stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(watch.stderr.readline(), "skyline: pending: waiting for its first job\n")
+        self.skyline("search", *CONFIG, "--set", "synthetic.seconds_per_gflop=0", "--run", "pending")
+        shown, told = watch.communicate(timeout=TIMEOUT_S)
+        self.assertEqual((watch.returncode, told), (0, ""))
+        self.assertRegex(shown, "(?s)pending: finished.*The front of the search:")
+
+    def test_a_folder_of_something_else_is_not_watched(self):
+        (self.folder / "other").mkdir()
+        (self.folder / "other/mine.txt").touch()
+        for run in ("other", "nowhere"):
+            self.assertEqual(self.skyline("status", run, "--watch", expect=2).stderr, f"skyline: {run}: not a run folder (no journal.jsonl)\n")
+
     def test_a_run_is_resumed_without_the_account_of_its_earlier_jobs(self):
         self.stop_after(2, "search", *CONFIG, "--run", "lost")
         tables = (self.folder / "lost/run.h5").read_bytes()

@@ -140,7 +140,7 @@ class Jobs(unittest.TestCase):
         place = ["--subscription", "s", "--resource-group", "g", "--workspace", "w"]
         with unittest.mock.patch("azure.ai.ml.MLClient", return_value=client), contextlib.redirect_stdout(text), \
                 unittest.mock.patch.dict(sys.modules, {"azure.identity": unittest.mock.MagicMock()}), contextlib.redirect_stderr(text):
-            code = submit.main([CONFIG, "--run", "/mnt/nfs/runs/a", "--compute", "gpu", *place, *arguments])
+            code = submit.main([CONFIG, "--run", "/mnt/nfs/runs/a", "--nfs", "s:/e=/mnt/nfs", "--compute", "gpu", *place, *arguments])
         jobs = client.jobs.create_or_update.call_args
         return code, jobs and jobs.args[0], text.getvalue()
 
@@ -188,6 +188,8 @@ class Jobs(unittest.TestCase):
                           error_of(CONFIG, *OPTIONS, "--set", "search.itertions=3", "--dry-run"))
             search_job.parse("", [str(CONFIG), *OPTIONS, "--set", "search.iterations=3", "--set",
                                       "space.parameters.width.choice=[8]", "--dry-run"])
+            program.write_text("#!/bin/sh\necho 'skyline: synthetic.yaml:8:3: space: unknown key `metrcs`' >&2\nexit 2\n")
+            self.assertIn("synthetic.yaml:8:3: space: unknown key `metrcs`", error_of(CONFIG, *OPTIONS, "--dry-run"))
             program.write_text("#!/bin/sh\nexit 127\n")  # built for another machine
             search_job.parse("", [str(CONFIG), *OPTIONS, "--set", "search.itertions=3", "--dry-run"])
         for run in ("runs/a", "~/runs/a"):
@@ -205,6 +207,10 @@ class Jobs(unittest.TestCase):
         self.assertIn("--mirror: expected one node, got 2", error_of(CONFIG, *OPTIONS, "--mirror", "azureml://datastores/a/paths/b", "--dry-run"))
         self.assertIn("--nfs-options: expected --nfs beside it", error_of(CONFIG, *OPTIONS, "--nfs-options", "vers=3", "--dry-run"))
         self.assertIn("missing: --subscription, --resource-group, --workspace", error_of(CONFIG, *OPTIONS))
+        for storage, told in (((), 1), (("--nfs", "s:/e=/mnt/nfs"), 0)):
+            with contextlib.redirect_stderr(io.StringIO()) as text:
+                search_job.warn_of_storage(options_of(*storage))
+            self.assertEqual(text.getvalue().count("warning: --run /mnt/nfs/runs/a: without --nfs or --mirror it must be on a mount"), told)
         self.assertIn("expected a whole number of at least 1, got 0", error_of(CONFIG, *OPTIONS, "--nodes", "0"))
 
 
@@ -288,6 +294,22 @@ class AsTheServiceRunsIt(unittest.TestCase):
         program.write_text(f"#!/bin/sh\n{line}\n")
         program.chmod(0o755)
         self.addCleanup(program.unlink, missing_ok=True)
+
+    def test_a_trainer_resumes_where_the_next_job_has_its_code(self):
+        run = self.folder / "runs/trainer"
+        config = ("space: {parameters: {width: {choice: [8, 16, 32, 64]}}}\nobjectives: [minimize: y]\nsearch: {algorithm: random, trials: 2}\n"
+                  "command: {run: [sh, train.sh, '{width}'], metrics: {y: {better: lower}}}\n")
+        report = """echo '{"result": {"y": '$1'}}' >>"$SKYLINE_REPORT_FILE"\n"""
+        for job, (trainer, trials, expect) in enumerate(((report, 2, 0), (report, 3, 0), (report + "# edited\n", 4, 2))):
+            code = self.folder / f"job{job}"
+            code.mkdir()
+            (code / "own.yaml").write_text(config)
+            (code / "train.sh").write_text(trainer)
+            done = subprocess.run([SOURCE / "aml/run", "own.yaml", "--run", run, "--", "--set", f"search.trials={trials}"], cwd=code, text=True,
+                                  capture_output=True, timeout=600, env={**os.environ, "SKYLINE": PROGRAM})
+            self.assertEqual(done.returncode, expect, done.stderr)
+        self.assertIn("`train.sh` has changed since its trials were trained", done.stderr)
+        self.assertEqual(len((run / "journal.jsonl").read_text().splitlines()), 1 + 3)
 
     def test_the_first_process_of_a_node_mounts_the_share(self):
         self.stand_in("mountpoint", f'[ "$2" = {self.folder}/nfs ] && [ -e {self.folder}/mounted ]')

@@ -246,6 +246,21 @@ class SearchScript(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn(f"/slurm/search.sbatch --notice=600 --home={SOURCE} search.yaml run --changed\n", done.stdout)
 
+    def test_submit_warns_of_a_job_that_would_wait_for_another_one(self):
+        self.program(self.folder / "skyline", '[ "$1" != status ] || { echo "$2" >>asked; exit 10; }')
+        program = str(self.folder / "skyline")
+        warning = ("submit: warning: a job is running in run{}: this one would wait for it for 3 minutes, and end with exit code 2; with "
+                   "-d afterany:JOB it begins after that job\n")
+        for options, task in (([], ""), (["--array=3-5"], "/seed-3")):
+            done = self.submit("-n", "2", *options, SKYLINE=program)
+            self.assertEqual((done.returncode, done.stderr), (0, warning.format(task)))
+        self.assertEqual(self.submit("-d", "afterany:7", SKYLINE=program).stderr, "")
+        self.assertEqual((self.folder / "asked").read_text(), "run\nrun/seed-3\n")
+
+    def test_a_dry_run_shows_how_ranks_get_their_cores(self):
+        for options in (["-c", "4"], ["-c4"], ["--cpus-per-task=4"]):
+            self.assertIn("\nruns:   mpirun --map-by slot:PE=4 --bind-to core /bin/true search ", self.submit("-n", "2", *options).stdout)
+
     def test_a_prologue_may_set_any_name_print_and_change_the_folder(self):
         self.prologue("run=other home=/no config=no dry_run=no notice=1; cd /; echo loading $*; set -- a b")
         done = self.submit(before=["--prologue", "modules.sh"])

@@ -234,6 +234,16 @@ TEST(VolumeText, NamesTheMetricsThatHaveNoReferencePoint) {
             "objective gives");
 }
 
+TEST(VolumeText, NamesTheMetricsThatHaveNeitherEndOnce) {
+  testing::SampleRun run;
+  run.metrics.back().range = {};
+  run.objectives =
+      objective::ObjectiveSet::parse(testing::config_from_yaml("[{maximize: steps}]"), nullptr, run.metrics);
+  EXPECT_EQ(volume_text(run.state()),
+            "no hypervolume: `steps` has neither a reference point nor a best possible value, which a "
+            "constraint, or `reference` and `ideal` in the objective, give");
+}
+
 TEST(VolumeText, NamesTheMetricsThatHaveNoBestValue) {
   testing::SampleRun run;
   run.objectives = objective::ObjectiveSet::parse(

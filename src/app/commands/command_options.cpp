@@ -101,8 +101,10 @@ void add_job(CLI::App& command, SearchArguments& arguments) {
   add_start_timeout(command, arguments.start_timeout_s);
   command.add_flag("--coordinator-only", arguments.coordinator_only, "rank 0 does not train");
   command
-      .add_option("--slots", arguments.slots,
-                  "trials at a time on a rank (default: its cores; 16 on a GPU, fewer if its memory is full)")
+      .add_option(
+          "--slots", arguments.slots,
+          "trials at a time on a rank (default: its cores; 16 on a GPU, fewer if its memory is full, or one of a "
+          "trainer of yours)")
       ->check(whole_number(1, kMostSlots));
   command.add_flag("--quiet", arguments.quiet, "warnings and the result alone on the terminal");
 }

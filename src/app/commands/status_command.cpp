@@ -1,3 +1,5 @@
+#include "skyline/core/error.hpp"
+
 #include "app/commands/command_options.hpp"
 #include "app/commands/commands.hpp"
 #include "app/config/evaluator_section.hpp"
@@ -138,8 +140,32 @@ int exit_code_of_run(const store::RunPaths& paths) {
   return report::last_exit_code(paths).value_or(kExitFault);  // the job ended without writing one
 }
 
+/// Returns whether a run is about to begin, or may yet begin, in a folder that has no journal.
+bool may_begin(const store::RunPaths& paths) {
+  if (!std::filesystem::is_directory(paths.root)) return false;
+  if (is_running(paths)) return true;
+  try {
+    store::check_fresh_folder(paths, {}, {});
+  } catch (const UserError&) {
+    return false;
+  }
+  return true;
+}
+
+/// Waits for the first job of a run, which a batch system may start long after it was submitted.
+void wait_for_first_job(const store::RunPaths& paths) {
+  bool is_told = false;
+  while (std::cerr && !store::exists(paths.journal()) && may_begin(paths)) {
+    if (!is_told)
+      std::cerr << "skyline: " << printable(paths.root.string()) << ": waiting for its first job\n";
+    is_told = true;
+    std::this_thread::sleep_for(kWatchEvery);
+  }
+}
+
 int run_status(const StatusArguments& arguments) {
   const store::RunPaths paths{arguments.run};
+  if (arguments.watch) wait_for_first_job(paths);
   StatusScreen screen(arguments);
   screen.show();
   while (arguments.watch && std::cout && is_running(paths)) {  // nobody watches where output fails

@@ -222,7 +222,9 @@ void check_room(const CommandOptions& options, const ConfigNode& written, const 
   if (static_cast<std::size_t>(options.threads) > room.processors) {
     key_or_section(written, "threads")
         .fail("expected at most " + std::to_string(room.processors) + ", the processors of a rank on " +
-              room.host + ", got " + std::to_string(options.threads));
+              room.host + ", got " + std::to_string(options.threads) +
+              "; `sbatch -c` or mpirun's `--map-by slot:PE=" + std::to_string(options.threads) +
+              " --bind-to core` gives a rank so many");
   }
   if (!options.forms_groups()) return;
   const PortRange ports = options.ports.value_or(default_ports(ephemeral_ports()));

@@ -260,8 +260,8 @@ bool TrialAttempt::must_end() {
     ended_by_ = Failure{FailureKind::kProgram, *reports_.mistake()};
   } else if (leads() && context_.control().stop_requested()) {
     ended_by_ = Failure{FailureKind::kStopped, "stopped on request"};
-    log::info("trial " + to_text(trial_.name()) + ": SIGTERM to its trainer, SIGKILL after " +
-              seconds_text(host_.options.grace_s) + ", or with its rank: 1 s after Ctrl-C in Open MPI 4.1");
+    log::info("trial " + to_text(trial_.name()) + ": its trainer gets SIGTERM, and has " +
+              seconds_text(host_.options.grace_s) + " to save (1 s after Ctrl-C under Open MPI 4.1)");
     if (group_ != nullptr) group_->abort(*ended_by_);
   } else if (leads() && std::chrono::steady_clock::now() >= next_look_ && (ended_by_ = excess_of_folder())) {
     log::info("trial " + to_text(trial_.name()) + ": " + ended_by_->reason);

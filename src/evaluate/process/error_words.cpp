@@ -323,8 +323,9 @@ std::vector<std::string> log_tail(const std::filesystem::path& log, std::size_t 
 }
 
 void warn_with_tail(const std::string& failure, const std::filesystem::path& log) {
-  log::warning(failure + "; the end of " + log.string() + ":");
-  for (const std::string& line : log_tail(log)) log::warning("  | " + line);
+  const std::vector<std::string> lines = log_tail(log);
+  log::warning(failure + (lines.empty() ? "; nothing was printed" : "; the end of " + log.string() + ":"));
+  for (const std::string& line : lines) log::warning("  | " + line);
 }
 
 }  // namespace skyline::evaluate
