@@ -109,6 +109,16 @@ def log_of(folder: pathlib.Path, trial: int | str) -> pathlib.Path | None:
     return max(logs, key=lambda file: file.stat().st_mtime, default=None)
 
 
+def folder_of(folder: pathlib.Path, trial: int | str) -> pathlib.Path | None:
+    """Returns the folder that a trial's own program has left, e.g. of `17` or `17.final`. It is whole once `done` names it."""
+    place = folder / "trials" / str(trial)
+    try:
+        left = place / (place / "done").read_text(encoding="utf-8")
+    except OSError:
+        return None
+    return left if left.is_dir() else None
+
+
 def trial_rows(folder: pathlib.Path) -> list[dict[str, Any]]:
     """Returns the committed trials in the order of the journal, each with the same columns by name; None where it has no value.
 

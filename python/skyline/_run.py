@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from . import _plots
 from ._config import flow
 from ._errors import Error
-from ._files import absolute, front_rows, log_of, near, read_json, trial_rows
+from ._files import absolute, folder_of, front_rows, log_of, near, read_json, trial_rows
 from ._html import run_html
 from ._job import Job, ask_owner_to_stop
 from ._program import error_of, find_program, launch_command, output_of
@@ -104,6 +104,16 @@ class Run:
         if log is None:
             raise Error(f"{near(self.path)}: has no log of trial {trial}")
         return log.read_text(encoding="utf-8", errors="replace")
+
+    def trial_folder(self, trial: int | str) -> pathlib.Path:
+        """Returns the folder with the files that a trainer has left in `trial.folder`, of trial 17 or of its full training `17.final`.
+
+        `run.keep_weights` says of which trials it is kept: of the front unless given. Raises Error if there is none.
+        """
+        left = folder_of(self.path, trial)
+        if left is None:
+            raise Error(f"{near(self.path)}: has no folder of trial {trial}: run.keep_weights says which are kept")
+        return left
 
     def wait(self, timeout: float | None = None) -> Run:
         """Waits until the job ends, and shows what it says and how far it is. Returns the run.
@@ -208,7 +218,7 @@ class Run:
         except Error as problem:
             if problem.exit_code == REFUSED:
                 self._job, self._progress = earlier
-            raise
+            raise Error(str(problem).replace("or add --changed", "or give changed=True"), problem.exit_code) from None
 
     @contextlib.contextmanager
     def _interrupts(self) -> Iterator[None]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import inspect
 import os
 import pathlib
+import re
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -28,7 +30,7 @@ _PLAIN = (Mapping, list, tuple, str, int, float, type(None))
 EVALUATORS = {"command", "computed", "synthetic", "table", "training"}  # sections, each of which evaluates trials
 _FIRST_LINE = "# Written by skyline.search.\n"
 # Arguments of search, by what they are called elsewhere. The program knows the words for keys (docs/configuration.md).
-_ELSEWHERE = {"trials": "n_trials num_samples max_trials maxTrialNumber", "slots": "n_jobs max_concurrent_trials trialConcurrency",
+_ELSEWHERE = {"maximize": "maximise", "minimize": "minimise", "trials": "n_trials num_samples max_trials maxTrialNumber", "slots": "n_jobs max_concurrent_trials trialConcurrency",
               "ranks": "rank world_size nproc_per_node nnodes num_nodes node_count process_count_per_node",
               "folder": "storage study_name output_dir log_dir logdir save_dir checkpoint_dir local_dir storage_path default_root_dir"}
 
@@ -89,7 +91,7 @@ def search(space: Mapping[str, Domain] | Mapping[str, Any], train: Callable[...,
             return run._start(words, ranks, quiet, pathlib.Path.cwd())
     except Error as problem:
         senses = ["maximize" if "maximize" in each else "minimize" for each in objectives]
-        said = "\n".join(in_arguments(line, near(config), senses) for line in str(problem).splitlines())
+        said = "\n".join(_with_argument_meant(in_arguments(line, near(config), senses)) for line in str(problem).splitlines())
         if " is in use by process " in said:
             said += f"; skyline.open_run({near(place)!r}).wait() follows it"
         raise Error(said, problem.exit_code) from None
@@ -128,6 +130,13 @@ def _check_words(names: Iterable[str]) -> None:
         for argument, words in _ELSEWHERE.items():
             if _letters(name) in map(_letters, words.split()):
                 raise Error(f"{name}: the argument of skyline.search is `{argument}`")
+
+
+def _with_argument_meant(line: str) -> str:
+    """Returns the program's line about a section that it does not know with the argument of search that has such a name."""
+    unknown = re.match(r"unknown key `(\w+)`, known here: ", line)
+    like = difflib.get_close_matches(unknown[1], inspect.signature(search).parameters, 1) if unknown else []
+    return f"unknown argument `{unknown[1]}`, did you mean `{like[0]}`?" if unknown and like else line
 
 
 def _objectives(maximize: Objectives, minimize: Objectives) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import json
 import math
 import os
@@ -111,9 +112,12 @@ class Trial:
         return self._parameters
 
     def defaults(self, **values: Any) -> dict[str, Any]:
-        """Returns the parameters; by hand, those that no argument gives have these values."""
+        """Returns the parameters; by hand, those that no argument gives have these values. An argument that looks misspelt is told."""
         given = self.parameters
         if self.by_hand:
+            for name in given.keys() - values.keys():
+                for like in difflib.get_close_matches(name, values.keys() - given.keys(), 1):
+                    print(f"{name}={given[name]}: did you mean {like}={given[name]}? {like} is {values[like]!r}", file=sys.stderr)
             self._parameters = Parameters({**values, **given})
         return self._parameters
 

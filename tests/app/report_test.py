@@ -25,6 +25,8 @@ search: {algorithm: random, trials: 12}
         self.report("alone")
         self.assertGreater(self.marks("front")[0], 0)
         self.assertIn("flops", self.text("#network-text"))
+        self.assertNotIn("weights", self.text("#network-text"))
+        self.assertEqual((self.text("#network h2"), self.text("#nav [href='#network']")), ("Trial", "Trial"))
         shown = """(selector) => [...document.querySelectorAll(selector)].filter((each) => each.offsetParent !== null).length"""
         self.assertEqual(self.browser.run(f"({shown})('#network-export, #network-copy')"), 0)
         self.assertEqual(self.browser.run("[...document.querySelectorAll('#trials button')].filter((each) => each.textContent === 'Copy line').length"), 0)

@@ -57,6 +57,11 @@ def always_fails(depth, lr):
     raise OSError("no such luck")
 
 
+def leaves_a_file(lr, depth):
+    (skyline.trial.folder / "depth.txt").write_text(f"{depth} {skyline.trial.budget}")
+    return product(lr, depth)
+
+
 def with_none(depth, word):
     assert [type(epochs) for epochs in (skyline.trial.budget, skyline.trial.horizon)] == [int, int]
     return (depth or 0) + (word is None)

@@ -154,6 +154,18 @@ class Rows(PackageCase):
             self.assertEqual(list(row)[:8], ["trial", "lr", "depth", "score", "score_deviation", "size", "size_deviation", "phase"])
         self.assertEqual(set(run.rows[0]) - set(run.front_rows[0]), set())
 
+    def test_a_run_knows_the_folders_that_trainers_have_left(self):
+        run = skyline.search(SPACE, functions.leaves_a_file, trials=12, folder=self.name(), final={"epochs": 2},
+                             **{**SETTINGS, "command": {"epochs": 1}}).wait()
+        self.assertEqual({row["phase"] for row in run.front_rows}, {"final"})
+        for row in run.front_rows:
+            self.assertEqual((run.trial_folder(f"{row['trial']}.final") / "depth.txt").read_text(), f"{row['depth']} 2")
+            self.assertEqual((run.trial_folder(row["trial"]) / "depth.txt").read_text(), f"{row['depth']} 1")
+        dominated = {row["trial"] for row in run.rows} - {row["trial"] for row in run.front_rows}
+        for trial in (max(dominated), "99.final"):
+            with self.assertRaisesRegex(skyline.Error, rf"^{self.name()}: has no folder of trial {trial}: run.keep_weights says which are kept$"):
+                run.trial_folder(trial)
+
     def test_parameters_may_have_the_names_that_mean_something_to_a_trainer(self):
         space = {"parameters": [4], "folder": ["a"], "cache": [1], "seed": [7], "resumed": [2]}
         for parameters in (space, {**space, "parameters": skyline.range(4, 4.5, 1)}):

@@ -116,7 +116,7 @@ class Search(PackageCase):
         trainer.write_text(trainer.read_text() + "\n")
         for again in (lambda **more: skyline.search(SPACE, edited_trainer.train, trials=4, resume=True, **more, **given),
                       lambda **more: run.resume(trials=5, quiet=True, **more)):
-            with self.assertRaisesRegex(skyline.Error, "`edited_trainer.py` has changed since its trials were trained"):
+            with self.assertRaisesRegex(skyline.Error, "`edited_trainer.py` has changed since its trials were trained.* or give changed=True$"):
                 again()
             again(changed=True).wait()
             trainer.write_text(trainer.read_text() + "\n")
@@ -191,6 +191,8 @@ class Search(PackageCase):
                            (r"algorithm: unknown algorithm `nsga`, did you mean `nsga2`\?", {"algorithm": "nsga"}),
                            (r"metrics: score\.range: expected \[low, high\]", {"metrics": {"score": {"range": [1, 0]}}}),
                            (r"minimize: unknown metric `aera`, did you mean `area`\?", {"metrics": {"area": {"is": "$lr"}}, "minimize": "aera", "maximize": "area", "train": None}),
+                           (r"unknown argument `trails`, did you mean `trials`\?", {"trails": 4}),
+                           (r"unknown key `colour`, known here: data, ", {"colour": 4}),
                            (r"constraints\[0\]: unknown metric `depht`", {"constraints": [{"depht": [0, 1]}]}),
                            (r"train: expected a function of the parameters, or a program", {"train": None}),
                            (r"run\.window: expected `generation`", {"run": {"window": "x"}})):
@@ -203,6 +205,7 @@ class Search(PackageCase):
                            ("space: depth: expected a list of values", lambda: search({"depth": 3}, functions.product, **once)),
                            ("space: expected parameters by name", lambda: search([1], functions.product, **once)),
                            ("n_trials: the argument of skyline.search is `trials`", lambda: search(SPACE, functions.product, n_trials=5, **SETTINGS)),
+                           ("maximise: the argument of skyline.search is `maximize`", lambda: search(SPACE, functions.product, maximise="score")),
                            ("rank: the argument of skyline.search is `ranks`", lambda: search(SPACE, functions.product, rank=4, **SETTINGS)),
                            ("unknown key `sampler`, Optuna's sampler is `search.algorithm` here",
                             lambda: search(SPACE, functions.product, sampler=object(), **SETTINGS)),

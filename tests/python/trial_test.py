@@ -70,6 +70,9 @@ class Trainer(PackageCase):
             self.assertEqual(self.facts(shown), ["", 1.0, 1, False, 0, 1, "None", True, True, [], True,
                                                  {"lr": ["float", lr], "depth": [type(depth).__name__, depth]}])
             self.assertIn(f"result: score={lr} size=", shown)
+        shown = self.by_hand(TRAINER, "dept=5", "other=1")
+        self.assertEqual(shown.splitlines()[-1], "dept=5: did you mean depth=5? depth is 2")
+        self.assertNotIn("other=1:", shown)
         told = self.by_hand("from skyline import trial\ntrial.parameters['width']\n", expect=1)
         self.assertIn("width: has no value by hand: give width=VALUE as an argument, or trial.defaults(width=...)", told)
 

@@ -230,8 +230,20 @@ TEST(VolumeText, NamesTheMetricsThatHaveNoReferencePoint) {
   run.objectives =
       objective::ObjectiveSet::parse(testing::config_from_yaml("[{minimize: steps}]"), nullptr, run.metrics);
   EXPECT_EQ(volume_text(run.state()),
-            "no hypervolume: `steps` has no reference point, which a constraint or `reference` in the "
-            "objective gives");
+            "no hypervolume: `steps` has no reference point; give a `range` where the metric is declared, a "
+            "constraint, or `reference` and `ideal` in the objective");
+}
+
+TEST(VolumeText, NamesMetricsThatHaveNeitherEndOnce) {
+  testing::SampleRun run;
+  run.metrics[1] = {.name = "loss", .better = trial::Better::kLower};
+  run.metrics[3] = {.name = "score"};
+  run.objectives = objective::ObjectiveSet::parse(
+      testing::config_from_yaml("[{maximize: score}, {minimize: loss}]"), nullptr, run.metrics);
+  EXPECT_EQ(
+      volume_text(run.state()),
+      "no hypervolume: `score`, `loss` have no reference points and no best possible values; give a `range` "
+      "where the metric is declared, a constraint, or `reference` and `ideal` in the objective");
 }
 
 TEST(VolumeText, NamesTheMetricsThatHaveNeitherEndOnce) {
@@ -248,9 +260,10 @@ TEST(VolumeText, NamesTheMetricsThatHaveNoBestValue) {
   testing::SampleRun run;
   run.objectives = objective::ObjectiveSet::parse(
       testing::config_from_yaml("[{maximize: steps, reference: 2}]"), nullptr, run.metrics);
-  EXPECT_EQ(volume_text(run.state()),
-            "no hypervolume: `steps` has no best possible value, which a constraint or `ideal` in the "
-            "objective gives");
+  EXPECT_EQ(
+      volume_text(run.state()),
+      "no hypervolume: `steps` has no best possible value; give a `range` where the metric is declared, a "
+      "constraint, or `reference` and `ideal` in the objective");
 }
 
 }  // namespace

@@ -382,15 +382,16 @@ std::string volume_text(const run::RunState& state) {
            "`ideal` in the objective, give";
   }
   std::vector<std::string> gaps;
-  if (!without.empty()) {
-    gaps.push_back(lacking(without, "reference point") +
-                   ", which a constraint or `reference` in the objective gives");
-  }
+  if (!without.empty()) gaps.push_back(lacking(without, "reference point"));
   if (!without_best.empty()) {
-    gaps.push_back(lacking(without_best, "best possible value") +
-                   ", which a constraint or `ideal` in the objective gives");
+    const std::string both = without.size() == 1 ? "no best possible value" : "no best possible values";
+    gaps.push_back(without_best == without ? both : lacking(without_best, "best possible value"));
   }
-  if (!gaps.empty()) return "no hypervolume: " + joined(gaps, "; ");
+  if (!gaps.empty()) {
+    return "no hypervolume: " + joined(gaps, " and ") +
+           "; give a `range` where the metric is declared, a constraint, or `reference` and `ideal` in the "
+           "objective";
+  }
   if (!state.objectives().has_volume())
     return "no hypervolume: no architecture can be better than the reference point";
   std::string text = fmt::format("hypervolume {:.4f}", *state.volume());

@@ -108,7 +108,7 @@ function trialPairs(run, row) {
   if (used.length > most) pairs.push(["further parameters", used.length - most + " more: skyline show " + quoted(run.path) + " --trial " + run.number(row)]);
   pairs.push(["trained for", epochs(run.trials.epochs[row])], ["architecture", run.trials.arch[row]]);
   const weights = run.weights[run.number(row) + (run.trials.final[row] ? ".final" : "")];
-  pairs.push(["weights", weights ?? "not kept"]);
+  if (run.has_network) pairs.push(["weights", weights ?? "not kept"]);
   return pairs;
 }
 

@@ -1,6 +1,7 @@
 // Puts the page together.
 
 function nameSections() {
+  if (!RUNS.some((run) => run.has_network)) byId("network").dataset.title = "Trial";
   for (const section of document.querySelectorAll("main > section")) {
     const { title } = section.dataset;
     section.setAttribute("aria-label", title);
