@@ -54,7 +54,7 @@ class Errors(RunsCase):
         with mock.patch.dict(os.environ, OMPI_MCA_hwloc_base_binding_policy="none"):  # else rank 0 refuses it alone
             message = self.refused("search", "threads.yaml", "--run", "threads", "--coordinator-only", ranks=2)
         self.assertRegex(message, r"^skyline: (\[rank 1 \S+\] )?threads.yaml:6:12: command.threads: expected at most \d+, the processors "
-                                  r"of a rank on \S+, got \d+; `sbatch -c` or mpirun's `--map-by slot:PE=\d+ --bind-to core` gives a rank so many\n")
+                                  r"of a rank on \S+, got \d+; `sbatch -c` or mpirun's `--map-by slot:PE=\d+ --bind-to core` gives a rank so many")
 
     def test_metrics_whose_columns_would_meet_are_refused_where_a_run_begins(self):
         (self.folder / "mean.yaml").write_text("space: {parameters: {width: {choice: [8, 16]}}}\n"

@@ -155,7 +155,7 @@ TEST(StatusText, TellsWhatEachSlotOfARunningJobTrains) {
   EXPECT_THAT(text, HasSubstr(", longer than run.trial_timeout and does not stop, depth=4\n"));
   EXPECT_THAT(text, EndsWith("            and 5 more\n"));
   EXPECT_THAT(status_line(folder.paths()),
-              EndsWith(" · 5.51 trials/min · training 17.final, 20, 21, 22, 23, 24, 25, 26, ...\n"));
+              EndsWith(" · 5.51 trials/min · training trial 17.final, 20, 21, 22, 23, 24, 25, 26, ...\n"));
   EXPECT_THAT(status_json(folder.paths(), "[]"),
               AllOf(HasSubstr(R"("training":[{"rank":2,"slot":1,"trial":"17.final","begun":)"),
                     HasSubstr(R"("overdue":true,"genotype":"depth=4"})")));

@@ -320,7 +320,7 @@ std::string status_line(const store::RunPaths& paths) {
   std::string line = progress_line(*status, header.metrics) + pace_text(*status);
   const std::vector<BusySlot> slots = busy_slots(paths);
   for (std::size_t i = 0; i < std::min(slots.size(), kMostShown); ++i) {
-    line += (i == 0 ? " · training " : ", ") + to_text(slots[i].now.trial);
+    line += (i == 0 ? " · training trial " : ", ") + to_text(slots[i].now.trial);
   }
   return printable(line) + (slots.size() > kMostShown ? ", ...\n" : "\n");
 }
