@@ -124,14 +124,36 @@ class Numbers(RecordingsCase):
         without = self.write("new.csv", "\n".join(row.rpartition(",")[0] for row in new.read_text().split()) + "\n")
         self.assertEqual(self.apply("auto", "--", without, run=run).array("train/targets").tolist(), [[0.0]] * 5)
 
-    def test_several_columns_are_learned_and_no_logarithm_of_skewed_ones_is_proposed(self):
+    def test_logarithms_of_windows_are_learned_and_taken_of_new_recordings(self):
+        for day in range(4):
+            self.put(f"day{day}.csv", csv([row % 10 + day for row in range(40)], seed=day))
+        options = ("--step=8", "--label-of=last", "--test=0")
+        self.refuse("day0.csv: rows 24-31: `activity`: expected a number above 0 for --targets=log, got 0: --targets=log1p learns log(1 + value), "
+                    "also of 0", "--targets=log", "--step=23", "--label-of=last", "--test=0")
+        said = self.made("--targets=log1p", *options)
+        numbers = np.log1p([(row % 10) + day for day in range(4) for row in range(7, 40, 8)])
+        scale, = said.preparation()["targets"]
+        self.assertEqual((scale["column"], scale["transform"]), ("activity", "log1p"))
+        np.testing.assert_allclose((scale["mean"], scale["deviation"]), (numbers.mean(), numbers.std()), rtol=1e-9)
+        np.testing.assert_allclose(said.array("train/targets")[:, 0], (numbers - numbers.mean()) / numbers.std(), atol=1e-5)
+        run = {**said.run(), "targets": "numbers"}
+        applied = self.apply("recordings", self.week, run=run, has_targets=True)
+        np.testing.assert_array_equal(applied.array("train/targets"), said.array("train/targets"))
+        new = self.write("new.csv", csv([-2] * 8))
+        self.assertIn("new.csv: rows 1-8: `activity`: expected a number of at least 0 for --targets=log1p, got -2",
+                      self.apply("recordings", new, run=run, has_targets=True).error)
+        for wrong in ('"transform":"sqrt"', '"transform":1'):
+            with self.subTest(wrong), self.assertRaises(PrepError):
+                WindowPreparation.from_json(run["preparation"].replace('"transform":"log1p"', wrong))
+
+    def test_several_columns_are_learned_and_the_logarithm_of_skewed_ones_is_proposed(self):
         for day in range(4):
             values = np.stack([np.arange(40) + day, np.exp(np.random.default_rng(day).normal(0, 2, 40)), np.ones(40)], 1)
             self.put(f"day{day}.csv", csv(range(40), values=values))
         said = self.read("recordings", self.week, "--length=1", "--step=1", "--label=x,y", "--targets=numbers", "--drop=activity", "--test=0")
         self.assertEqual((said.names(), said.array("train/values").shape), (["x", "y"], (160, 1, 1, 1)))
         said = self.read("recordings", self.week, "--length=1", "--step=1", "--label=y", "--targets=numbers", "--test=0")
-        self.assertNotIn("logarithm", said.text)
+        self.assertRegex(said.text, r"check: `y` is positive and skewed \(median \S+, largest \S+\): --targets=log learns its logarithm")
         for day in range(4):
             self.put(f"day{day}.csv", csv(range(40)).replace("activity", "effort"))
         self.refuse("day0.csv:1: which column has the numbers? Name it by --label: `time`, ", "--targets=numbers")
@@ -140,7 +162,7 @@ class Numbers(RecordingsCase):
     def test_mistakes_are_refused_in_one_line(self):
         self.numbers()
         for options, expected in ((["--label=x,y"], "--label: expected one column"),
-                                  (["--targets=log"], "--targets: expected `classes` or `numbers`, got log"),
+                                  (["--targets=logs"], "--targets: expected `classes`, `numbers`, `log` or `log1p`, got logs"),
                                   (["--targets=numbers", "--label-of=majority"], "--label-of=majority is for classes: expected mean or last"),
                                   (["--label-of=mean"], "--label-of=mean is for numbers (--targets): expected majority or last"),
                                   (["--targets=numbers", "--label=none"], "--label: no column `none`"),
@@ -148,10 +170,24 @@ class Numbers(RecordingsCase):
                                   (["--targets=numbers", "--label=x", "--time=x"], "`x` is named by several of --label, --time and --drop")):
             self.refuse(expected, *options)
         self.days()
-        self.refuse("`activity`: expected a number, got `sit`", "--targets=numbers")
+        self.refuse("`activity`: expected a number, got `sit` (--targets=classes learns words)", "--targets=numbers")
         for day in range(4):
             self.put(f"day{day}.csv", csv([5] * 40, seed=day))
         self.refuse("expected at least 2 different numbers, got 5 alone", "--targets=numbers")
+
+    def test_numbers_that_can_hardly_be_classes_are_asked_about(self):
+        self.days(2)
+        for day in range(2, 4):
+            self.put(f"day{day}.csv", csv([row / 50 for row in range(40)], seed=day))
+        self.made("--step=4")  # two of the classes are words
+        for day in range(4):
+            self.put(f"day{day}.csv", csv([row / 50 for row in range(40)], seed=day))
+        self.assertEqual(len(self.made("--step=4", "--label-of=last").names()), 9)  # 9 in 36 windows
+        for day in range(4):
+            self.put(f"day{day}.csv", csv([row // 8 + day / 7 for row in range(40)], seed=day))
+        self.refuse(f"{self.week}: `activity`: 20 different numbers in 36 windows: say --targets=numbers or --targets=classes", "--step=4",
+                    "--label-of=last")
+        self.assertEqual(len(self.made("--step=4", "--targets=classes", "--test=0").names()), 20)
 
 
 class Parts(RecordingsCase):
@@ -204,7 +240,10 @@ class Parts(RecordingsCase):
         self.put("day3.csv", csv(["sit"] * 20).replace("0.1000", ""))
         self.refuse("day3.csv:7: `time`: expected a time, a number or a date such as 2026-11-30 21:13:05, got nothing (--time)")
         self.put("day3.csv", csv(["sit"] * 20).replace("x,y", "x,w"))
-        self.refuse("day3.csv:1: the columns are not those of the other recordings: missing `y`; unknown `w` (--drop leaves columns out)")
+        self.refuse("day3.csv:1: the columns are not those of the other recordings: missing `y`; unknown `w` (rename the columns, or take the file "
+                    "away)")
+        self.put("day3.csv", csv(["sit"] * 20).replace("activity", "w,activity").replace(",sit", ",1,sit"))
+        self.refuse("day3.csv:1: the columns are not those of the other recordings: unknown `w` (--drop leaves columns out)")
         self.put("day3.csv", csv(["sit"] * 20).replace("0.1000,", "0.1000,high"))
         self.refuse("day3.csv:7: `x`: expected a number, got `high")
         self.put("day3.csv", "time,x,y,z\n" + "0.1,1,2,3\n" * 9)
@@ -218,6 +257,32 @@ class Parts(RecordingsCase):
         for day in range(4):
             self.put(f"day{day}.csv", csv(["sit"] * 20))
         self.refuse("`activity`: expected at least 2 classes of windows, got `sit` alone")
+
+    def test_damaged_files_among_others_are_left_out_by_name(self):
+        self.days()
+        whole = self.made("--step=4")
+        whole_day = csv(["sit"] * 20 + ["walk"] * 20)
+        faults = {"a_empty.csv": ("", "the file is empty"), "blank.csv": ("\n\n", "the file is empty"),
+                  "names.csv": ("time,x,y,z,activity\n", "no rows after the names of the columns"),
+                  "cut.csv": (whole_day[:-20], "expected 5 columns, got "), "zero.csv": (whole_day[:99] + "\0", "neither text (CSV), nor"),
+                  "packed.csv.gz": (gzip.compress(whole_day.encode())[:-9], "damaged or truncated gzip file"),
+                  "odd.csv": (b"PK\3\4 is no archive", "damaged or truncated zip archive")}
+        for name, (content, _) in faults.items():
+            self.put(name, content)
+        said = self.made("--step=4")
+        self.assertTrue(np.array_equal(said.array("train/values"), whole.array("train/values")))
+        left_out = [line for line in said.lines if line.startswith("check: left out: ")]
+        self.assertEqual(len(left_out), len(faults))
+        for (name, (_, problem)), line in zip(sorted(faults.items()), left_out):
+            self.assertIn(f"{self.week}/{name}:", line)
+            self.assertIn(problem, line)
+        self.refuse(f"{self.week}: more than 6 files cannot be read (--skip=N allows N), the last of them {self.week}/zero.csv: ", "--skip=6")
+        new = self.apply("recordings", self.week, run=said.run())
+        self.assertEqual(sum(problem != "" for problem in new.rows["problems"]), len(faults))
+        self.assertIn((f"{self.week}/a_empty.csv", f"{self.week}/a_empty.csv: the file is empty"), zip(new.rows["names"], new.rows["problems"]))
+        for day in range(4):
+            (self.week / f"day{day}.csv").unlink()
+        self.refuse(f"{self.week}/zero.csv: neither text (CSV), nor")
 
     def test_mutated_tables_are_read_or_refused_in_one_line(self):
         draw = random.Random(5)

@@ -183,8 +183,7 @@ def _skewed_targets(writer: DatasetWriter, options: set[str]) -> Iterator[str]:
     """Proposes to learn the logarithms of positive, skewed numbers."""
     facts = writer.facts
     is_chosen = '"transform"' in facts.preparation
-    may_be_chosen = "targets" in options and "windows" not in json.loads(facts.preparation or "{}")
-    if facts.target_kind != "numbers" or is_chosen or not may_be_chosen:
+    if facts.target_kind != "numbers" or is_chosen or "targets" not in options:
         return
     columns = unscaled_targets(writer, TRAIN).T
     ways = [calming_logarithm(column) for column in columns]

@@ -121,7 +121,8 @@ def _recordings(columns: Value) -> list[Option]:
         Option("time-unit", (RECORDINGS,), choice("s", "ms", "us", "ns"), "Unit of its numbers.", "s"),
         Option("label", (RECORDINGS,), columns, "The column that has the class, or the columns of numbers (default: the one called label, "
                "class, target or activity).", ""),
-        Option("targets", (RECORDINGS,), choice("classes", "numbers"), "What the label is: a class, or numbers to predict.", "classes"),
+        Option("targets", (RECORDINGS,), choice("classes", "numbers", "log", "log1p"), "What the label is: a class, or numbers to predict, or "
+               "their logarithms, as of tables.", "classes"),
         Option("label-of", (RECORDINGS,), choice("majority", "last", "mean"), "Class of a window: that of most of its rows (default), or of "
                "the last one. Numbers of a window: their mean over its rows (default), or those of the last one."),
         Option("drop", (RECORDINGS,), columns, "Columns to leave out.", ""),
@@ -154,7 +155,7 @@ def _table() -> list[Option]:
                "Where the classes are: in the `folders`, in the beginnings of the `names` (cat.17.jpg, cat_17.jpg), in a part of the names "
                "(`*_{class}_*`), or in a table, e.g. labels.csv. By default the first of folders, a table and names that is there."),
         Option("label", media, text("a column"), "The column of this table that has the classes.", ""),
-        Option("skip", media, whole(0), "Most files that are left out because they cannot be read.", 100),
+        Option("skip", (*media, RECORDINGS), whole(0), "Most files that are left out because they cannot be read.", 100),
         Option("group", media, text("`none`, `folder`, `name`, a pattern or a column"),
                "Keeps files of one person in one part: those in a `folder` of one name below their classes, or those whose `name` "
                "begins alike, up to the first `_` or `-`. A pattern (`*_{group}_*`) or a column of the table of labels may tell it, too.", "none"),

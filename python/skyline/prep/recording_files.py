@@ -63,7 +63,8 @@ def read_recording(table: Table, part: int, known: WindowPreparation, needed: Co
     else:
         made.groups = [str(table.path)] * (len(made.ends) - 1)
     if known.targets and known.targets[0].column in needed:
-        made.numbers = np.stack([_numbers(table, table.names.index(each.column), of_run) for each in known.targets], 1)
+        advice = "--targets=classes learns words"
+        made.numbers = np.stack([_numbers(table, table.names.index(each.column), of_run, advice) for each in known.targets], 1)
     elif known.label in needed:
         _read_labels(table, known, made)
     return made
@@ -73,20 +74,21 @@ def _advice(text: str, of_run: bool) -> str:
     return "" if of_run else f" ({text})"
 
 
-def _numbers(table: Table, column: int, of_run: bool) -> np.ndarray:
+def _numbers(table: Table, column: int, of_run: bool, advice: str = "--drop leaves columns out") -> np.ndarray:
     numbers = table.numbers(column)
     wrong = numbers.are_words | (np.abs(numbers.values) > FLOAT_MAX)
     if wrong.any():
         row = int(np.argmax(wrong))
         raise PrepError(f"{table.location(row)}: {table.label(column)}: expected a number, got "
-                        f"{in_quotes(printable(str(table.words(column).iloc[row])))}{_advice('--drop leaves columns out', of_run)}")
+                        f"{in_quotes(printable(str(table.words(column).iloc[row])))}{_advice(advice, of_run)}")
     return numbers.values
 
 
 def _check_names(table: Table, known: WindowPreparation, needed: set[str], of_run: bool) -> None:
     missing, unknown = sorted(needed - {*table.names}), [name for name in table.names if name not in known.known_names]
     problems = [f"missing {quoted_list(missing)}"] if missing else []
-    problems += [f"unknown {quoted_list(unknown)}{_advice('--drop leaves columns out', of_run)}"] if unknown else []
+    advice = "rename the columns, or take the file away" if missing else "--drop leaves columns out"
+    problems += [f"unknown {quoted_list(unknown)}{_advice(advice, of_run)}"] if unknown else []
     if problems:
         others = "the run" if of_run else "the other recordings"
         raise PrepError(f"{table.names_location()}: the columns are not those of {others}: {'; '.join(problems)}")

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from .dataset import PARTS, TRAIN
-from .errors import PrepError
+from .errors import DamagedFile, PrepError, counted
 from .kinds import TABLE_ENDINGS, Job
 from .media import ending_of
 from .media_folder import counts_text, files_in, stated_part
@@ -22,6 +22,7 @@ class RecordingFiles:
 
     def __init__(self, job: Job) -> None:
         self.parts: dict[pathlib.Path, int] = {}
+        self.damaged: dict[pathlib.Path, str] = {}  # reasons why files are left out
         others: Counter[str] = Counter()
         for source in job.sources:
             for path in map(pathlib.Path, files_in(str(source)) if source.is_dir() else [str(source)]):
@@ -41,9 +42,21 @@ class RecordingFiles:
             raise PrepError(f"{job.sources[0]}: no table in it, expected {', '.join(sorted(TABLE_ENDINGS))}")
 
     def opened(self, job: Job) -> Iterator[tuple[Table, int]]:
-        """Yields the tables, those of the training set first."""
+        """Yields the tables, those of the training set first. Damaged ones among others are left out and told."""
         progress = Progress(job.report, "reading the recordings", len(self.parts))
         for path, part in sorted(self.parts.items(), key=lambda each: (each[1], str(each[0]))):
             job.report.reading(path)
-            yield open_recording(path), part
+            try:
+                yield open_recording(path), part
+            except DamagedFile as problem:
+                self._leave_out(job, path, problem)
             progress.advance()
+
+    def _leave_out(self, job: Job, path: pathlib.Path, problem: DamagedFile) -> None:
+        self.damaged[path] = str(problem)
+        if len(self.damaged) == len(self.parts):
+            raise problem
+        if len(self.damaged) > job.options.skip:
+            raise PrepError(f"{job.sources[0]}: more than {counted(job.options.skip, 'file')} cannot be read (--skip=N allows N), the last of "
+                            f"them {problem}")
+        job.report.line(f"check: left out: {problem}")

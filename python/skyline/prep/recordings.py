@@ -10,6 +10,7 @@ import numpy as np
 from .dataset import PARTS, TEST, TRAIN, VALIDATION, Facts
 from .errors import PrepError, counted
 from .kinds import Job, Kind, Rows
+from .options import number_in
 from .recording_files import Recording, read_recording, refuse_other_rate, sorted_names
 from .recording_sources import RecordingFiles
 from .recordings_for_runs import apply_recordings
@@ -26,6 +27,7 @@ from .wording import in_quotes, number_text, quoted_list
 _LABEL_NAMES = {"label", "class", "target", "activity"}  # not y, which is a direction here
 _TIME_NAMES = {"time", "timestamp"}
 _MOST_SAMPLE_VALUES = 1 << 24
+_FEW_WINDOWS = 30
 
 
 class RecordingsKind(Kind):
@@ -60,7 +62,7 @@ class _Import:
         text = drawn.text()
         self._writer.notes += drawn.notes()
         if made.targets:
-            made, targets = self._scaled(made, targets, parts)
+            made, targets = self._scaled(made, windows, parts)
         self._writer.describe(Facts(made.shape, names, "numbers" if made.targets else "classes", f"windows of {counted(len(recordings), 'recording')}"
                                     + (f"; {text}" if text else ""), is_pixels=False, value_scale=1.0, preparation=made.to_json()),
                               [sum(int((own == part).sum()) for own in parts) for part in range(len(PARTS))])
@@ -94,14 +96,14 @@ class _Import:
     def _columns(self, table: Table) -> WindowPreparation:
         """Finds what the columns of the first table are for."""
         options, names = self._options, table.names
-        are_numbers = options.targets == "numbers"
+        are_numbers = options.targets != "classes"
         left_out = [names[place] for place in columns_in(table, options.drop, "drop")]
         left_out += [name for name in names if is_nameless(name) and name not in left_out]
         label_of = self._label_of()
         labels = [names[place] for place in columns_in(table, options.label, "label")] if are_numbers else []
         labels = labels or [self._named(table, "label", options.label, _LABEL_NAMES)]
         if not labels[0]:
-            raise PrepError(f"{table.names_location()}: which column has the {options.targets}? Name it by --label"
+            raise PrepError(f"{table.names_location()}: which column has the {'numbers' if are_numbers else 'classes'}? Name it by --label"
                             f"{'' if are_numbers else ', or numbers by --label and --targets=numbers'}: {quoted_list(names)}")
         time = self._named(table, "time", options.time, _TIME_NAMES)
         group = "" if options.group == "file" else self._named(table, "group", options.group, set())
@@ -118,7 +120,7 @@ class _Import:
 
     def _label_of(self) -> str:
         """Returns which rows of a window decide its class, or its numbers."""
-        are_numbers, chosen = self._options.targets == "numbers", self._options.label_of
+        are_numbers, chosen = self._options.targets != "classes", self._options.label_of
         usual, other = ("mean", "majority") if are_numbers else ("majority", "mean")
         if chosen == other:
             raise PrepError(f"--label-of={other} is for {'classes' if are_numbers else 'numbers (--targets)'}: expected {usual} or last")
@@ -151,19 +153,32 @@ class _Import:
         if len(names) < 2:
             raise PrepError(f"{self._place}: {in_quotes(label)}: expected at least 2 classes of windows, got "
                             + (f"{in_quotes(names[0])} alone" if names else "0"))
+        total = sum(len(each.begins) for each in windows)
+        are_numbers = 3 * len(names) > max(total, _FEW_WINDOWS) and all(number_in(name) is not None for name in names)
+        if are_numbers and "targets" not in self._job.given:
+            raise PrepError(f"{self._place}: {in_quotes(label)}: {len(names)} different numbers in {total} windows: say --targets=numbers or "
+                            "--targets=classes")
         return names
 
-    def _scaled(self, made: WindowPreparation, numbers: Sequence[np.ndarray],
+    def _scaled(self, made: WindowPreparation, windows: Sequence[Windows],
                 parts: Sequence[np.ndarray]) -> tuple[WindowPreparation, list[np.ndarray]]:
         """Scales the numbers by the training windows. Returns the preparation with the scales, and the numbers as they are stored."""
-        columns = TargetColumns(self._place, made.target_names, np.concatenate(numbers), "numbers")
+        bounds = np.cumsum([len(each.begins) for each in windows])
+
+        def location(row: int) -> str:
+            own = int(np.searchsorted(bounds, row, "right"))
+            return windows[own].location(row - (bounds[own - 1] if own else 0))
+
+        numbers = np.concatenate([each.labels for each in windows])
+        columns = TargetColumns(self._place, made.target_names, numbers, "numbers", location=location)
         targets, trained = Targets("numbers", columns.names, [columns.values]), np.concatenate(parts) == TRAIN
         if not trained.any():
             raise PrepError(f"{self._place}: the training set is empty")
-        scales = scale_numbers([columns], [in_quotes(name) for name in columns.names], targets, trained, None)
+        scales = scale_numbers([columns], [in_quotes(name) for name in columns.names], targets, trained, self._options.targets)
         refuse_constant(columns, targets, trained)
         self._writer.notes += targets.notes
-        return replace(made, targets=tuple(scales)), np.split(targets.values[0], np.cumsum([len(own) for own in numbers])[:-1])
+        return replace(made, targets=tuple(scales)), np.split(targets.values[0], bounds[:-1])
+
 
     def _numbered(self, windows: Windows, names: Sequence[str]) -> np.ndarray:
         places = {name: place for place, name in enumerate(names)}

@@ -12,7 +12,7 @@ from .errors import PrepError, counted
 from .kinds import Job, Rows, RunData
 from .recording_files import read_recording, refuse_other_rate
 from .recording_sources import RecordingFiles
-from .targets import stored_targets
+from .targets import TargetColumns, refuse_without_logarithm, stored_targets
 from .window_preparation import WindowPreparation
 from .window_samples import append_windows, left_out, rows_of
 from .windows import Windows, cut
@@ -43,7 +43,8 @@ class _Application:
         job, known, run, rows = self._job, self._known, self._job.run, Rows("window", may_fail=True)
         assert run is not None
         cuts, all_labels = [], []
-        for table, part in RecordingFiles(job).opened(job):
+        files = RecordingFiles(job)
+        for table, part in files.opened(job):
             recording = read_recording(table, part, known, known.target_names if job.has_targets else (), of_run=True)
             refuse_other_rate(recording, known.step_s, "those of the run")
             windows = cut(recording, known.length, known.step, known.label_of if job.has_targets else "")
@@ -53,6 +54,8 @@ class _Application:
             cuts.append(windows)
             all_labels.append(self._targets(windows, run))
             _add_rows(rows, windows, len(recording.values))
+        for path, problem in files.damaged.items():
+            _add_row(rows, printable(os.path.normpath(path)), problem, files.parts[path])
         job.writer.notes += [f"check: {line}" for line in left_out(cuts, known.columns)]
         counts = [sum(len(each.begins) for each in cuts if each.recording.part == part) for part in range(len(PARTS))]
         job.writer.describe(Facts(known.shape, run.class_names, run.targets, str(job.sources[0]), is_pixels=False, value_scale=1.0,
@@ -63,9 +66,12 @@ class _Application:
 
     def _targets(self, windows: Windows, run: RunData) -> np.ndarray:
         """Returns the targets of the windows as they are stored; zeros where none are wanted."""
-        if self._known.targets and windows.recording.numbers is not None:
-            return stored_targets(windows.labels, self._known.targets)
-        if self._known.targets:
+        targets = self._known.targets
+        if targets and windows.recording.numbers is not None:
+            columns = TargetColumns("", self._known.target_names, windows.labels, "numbers", location=windows.location)
+            refuse_without_logarithm([columns], columns.names, targets[0].transform)
+            return stored_targets(windows.labels, targets)
+        if targets:
             return np.zeros((len(windows.begins), len(run.class_names)))
         places = np.array([run.class_names.index(name) for name in windows.recording.names], int)
         return places[windows.labels] if len(places) else windows.labels
@@ -80,6 +86,10 @@ def _add_rows(rows: Rows, windows: Windows, total: int) -> None:
         problems = {0: f"{counted(total, 'row')} without a gap at most, a window has {length}" if total >= length else
                     f"{counted(total, 'row')}, a window has {length}"}
     for begin, problem in sorted(problems.items()):
-        rows.names.append(f"{path} rows {begin + 1}-{min(begin + length, total)}")
-        rows.problems.append(problem)
-        rows.parts.append(part)
+        _add_row(rows, f"{path} rows {begin + 1}-{min(begin + length, total)}", problem, part)
+
+
+def _add_row(rows: Rows, name: str, problem: str, part: int) -> None:
+    rows.names.append(name)
+    rows.problems.append(problem)
+    rows.parts.append(part)

@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterator
 from typing import IO, cast
 
-from .errors import PrepError
+from .errors import DamagedFile, PrepError
 
 FRAME_ENDING = ".frame.npz"  # ending of a DataFrame's file (frame_files.py)
 
@@ -26,7 +26,7 @@ def open_plain_or_gzip(path: pathlib.Path) -> Iterator[IO[bytes]]:
             file.seek(0)
             yield cast("IO[bytes]", gzip.GzipFile(fileobj=file)) if is_packed else file
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise PrepError(f"{path}: damaged or truncated gzip file") from error
+        raise DamagedFile(f"{path}: damaged or truncated gzip file") from error
 
 
 def check_file(path: pathlib.Path) -> None:

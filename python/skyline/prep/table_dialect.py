@@ -16,7 +16,7 @@ from typing import IO
 
 import numpy as np
 
-from .errors import PrepError, counted
+from .errors import DamagedFile, PrepError, counted
 from .source_files import open_plain_or_gzip
 from .spellings import SPELLINGS, Spelling, is_decimal_comma, numbers_in
 
@@ -107,7 +107,7 @@ def find_dialect(path: pathlib.Path, numbers: str = "") -> Dialect:
                           next((each for each, rows in by_separator.items() if rows and len(rows[0]) > 1 and len(rows[-1]) > 1), ",")))
     rows = by_separator.get(separator) or _split(lines, separator)
     if not rows:
-        raise PrepError(f"{path}: the file is empty")
+        raise DamagedFile(f"{path}: the file is empty")
     dialect = Dialect(separator, encoding, SPELLINGS[numbers].decimal if numbers else _decimal_sign(rows), 1 if stated else comments,
                       comments=comments)
     if len(rows[0]) == 1 < _usual_width(rows):
@@ -134,7 +134,7 @@ def _first_lines(path: pathlib.Path) -> tuple[str, list[str]]:
             start, has_more = start + more, bool(more)
     is_utf16 = start[:2] in (b"\xff\xfe", b"\xfe\xff")
     if b"\0" in start and not is_utf16:
-        raise PrepError(f"{path}: neither text (CSV), nor another format that is read: Parquet, Feather, Excel, npz, npy, HDF5, MATLAB 7.3, "
+        raise DamagedFile(f"{path}: neither text (CSV), nor another format that is read: Parquet, Feather, Excel, npz, npy, HDF5, MATLAB 7.3, "
                         "IDX")
     encoding = "utf-16" if is_utf16 else "utf-8-sig"
     lines = re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+$", start.decode(encoding, "surrogateescape" if not is_utf16 else "ignore"))

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from .dates import days_in, days_of
-from .errors import PrepError, counted
+from .errors import DamagedFile, PrepError, counted
 from .options import shortened
 from .preparation import Reading
 from .source_files import open_plain_or_gzip
@@ -139,7 +139,7 @@ def read_table(path: pathlib.Path, reading: Reading = Reading(), unneeded: Calla
     with open_plain_or_gzip(path) as file:
         start = file.read(_START_BYTES)
     if not start:
-        raise PrepError(f"{path}: the file is empty")
+        raise DamagedFile(f"{path}: the file is empty")
     known = binary_format(path, start)
     table = _read_binary(path, known) if known else _read_text(path, reading.numbers, unneeded)
     table.reading = reading
@@ -183,9 +183,9 @@ def _read_binary(path: pathlib.Path, known: BinaryFormat) -> Table:
     except PrepError:
         raise
     except Exception as error:  # whatever a library raises for a damaged file
-        raise PrepError(f"{path}: cannot be read as {known.name}: {shortened(_one_line(error))}") from error
+        raise DamagedFile(f"{path}: cannot be read as {known.name}: {shortened(_one_line(error))}") from error
     if not len(frame):
-        raise PrepError(f"{path}: no rows after the names of the columns")
+        raise DamagedFile(f"{path}: no rows after the names of the columns")
     if not isinstance(frame.index, pd.RangeIndex):  # pandas keeps an index that was saved beside the columns
         frame = frame.reset_index(names=[name or "" for name in frame.index.names])
     table = table_of(frame, path, known.first_row)
@@ -202,15 +202,15 @@ def _read_text(path: pathlib.Path, spelled: str, unneeded: Callable[[Table], Col
         table.frame = _parse(path, dialect, left_out)
         last = table.frame[len(dialect.names) - 1]
         if not len(table):
-            raise PrepError(f"{path}: no rows after the names of the columns")
+            raise DamagedFile(f"{path}: no rows after the names of the columns")
         if left_out or last.isna().any() or (last.astype(str) == "").any():  # pandas fills up rows with too few fields
             _check_widths(path, dialect)
     except (pd.errors.ParserError, pd.errors.ParserWarning, csv.Error) as error:
         if dialect:
             _check_widths(path, dialect)
-        raise PrepError(f"{path}: {_one_line(error)}") from error
+        raise DamagedFile(f"{path}: {_one_line(error)}") from error
     except UnicodeError as error:
-        raise PrepError(f"{path}: damaged or truncated text: save the table as UTF-8") from error
+        raise DamagedFile(f"{path}: damaged or truncated text: save the table as UTF-8") from error
     if dialect.text():
         table.notes.append(f"{path.name}: {dialect.text()}")
     return table
@@ -272,7 +272,7 @@ class _Text:
             self._checked = self._size
             _check_memory(self._path, _CHECKED_BYTES * _MEMORY_OF_BYTE)
         if "\0" in text:
-            raise PrepError(f"{self._path}: a NUL in the text: expected a table as text (CSV)")
+            raise DamagedFile(f"{self._path}: a NUL in the text: expected a table as text (CSV)")
         return text
 
     def __iter__(self) -> Iterator[str]:
@@ -285,7 +285,7 @@ def _check_widths(path: pathlib.Path, dialect: Dialect) -> None:
     for line, cells in dialect.rows(path):
         if not width <= len(cells) <= width + dialect.ends_empty:
             _check_end(path, dialect, line)
-            raise PrepError(f"{path}:{line}: expected {counted(width, 'column')}, got {len(cells)}")
+            raise DamagedFile(f"{path}:{line}: expected {counted(width, 'column')}, got {len(cells)}")
     _check_end(path, dialect, line)
 
 
@@ -298,7 +298,7 @@ def _check_end(path: pathlib.Path, dialect: Dialect, line: int) -> None:
             next(reader, None)
         except csv.Error as error:
             if "unexpected end" in str(error):
-                raise PrepError(f"{path}:{line}: a quote that begins in this row never ends") from error
+                raise DamagedFile(f"{path}:{line}: a quote that begins in this row never ends") from error
 
 
 def _check_names(table: Table) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from .errors import PrepError
+from .errors import DamagedFile, PrepError
 from .frame_files import read_frame
 from .source_files import FRAME_ENDING
 from .wording import quoted_list
@@ -84,7 +84,7 @@ def _in_zip(path: pathlib.Path) -> BinaryFormat:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
     except (zipfile.BadZipFile, OSError, ValueError) as error:
-        raise PrepError(f"{path}: damaged or truncated zip archive") from error
+        raise DamagedFile(f"{path}: damaged or truncated zip archive") from error
     if "xl/workbook.xml" in names:
         return _EXCEL
     if "xl/workbook.bin" in names or "content.xml" in names:

@@ -9,7 +9,7 @@ from typing import Any
 
 from .errors import PrepError
 from .option_table import MOST_ROWS
-from .targets import Target
+from .targets import TRANSFORMS, Target
 from .wording import printable
 
 
@@ -43,7 +43,7 @@ class WindowPreparation:
     def to_json(self) -> str:
         root: dict[str, Any] = {"windows": asdict(self), "features": [{"column": name} for name in self.columns]}
         targets = root["windows"].pop("targets")
-        root |= {"targets": [{key: value for key, value in each.items() if key != "transform"} for each in targets]} if targets else {}
+        root |= {"targets": [{key: value for key, value in each.items() if value or key != "transform"} for each in targets]} if targets else {}
         return json.dumps(root, ensure_ascii=False, separators=(",", ":"))
 
     @staticmethod
@@ -61,11 +61,12 @@ class WindowPreparation:
 
     def _is_valid(self) -> bool:
         texts = [*self.columns, *self.target_names, self.label, self.group, self.time, *self.left_out]
-        counts = [self.length, self.step]
+        counts, transforms = [self.length, self.step], {each.transform for each in self.targets}
         return (len(self.columns) > 0 and all(isinstance(text, str) for text in texts)
                 and all(type(count) is int and 1 <= count <= MOST_ROWS for count in counts) and self.step_s >= 0
                 and self.label_of in ("last", "mean" if self.targets else "majority") and self.time_unit in SECONDS_OF_UNITS
-                and all(math.isfinite(each.mean) and 0 < each.deviation < math.inf and not each.transform for each in self.targets))
+                and all(math.isfinite(each.mean) and 0 < each.deviation < math.inf for each in self.targets)
+                and len(transforms) <= 1 and transforms <= {"", *TRANSFORMS})
 
 
 SECONDS_OF_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}

@@ -22,6 +22,10 @@ class Windows:
     num_unlabelled: int = 0
     skipped: np.ndarray | None = None  # first rows of windows with a missing value
 
+    def location(self, place: int) -> str:
+        """Returns the file and the rows of a window."""
+        return f"{self.recording.path}: rows {self.begins[place] + 1}-{self.begins[place] + self.length}"
+
     def values(self, chosen: np.ndarray) -> np.ndarray:
         """Returns samples, float32 [chosen, channels, 1, length]."""
         views = np.lib.stride_tricks.sliding_window_view(self.recording.values, self.length, axis=0)
