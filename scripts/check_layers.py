@@ -57,7 +57,7 @@ ROOMS = {
 # A module's face: what other modules may include of it besides include/skyline/MODULE, which is installed for users.
 FACES = {
     "core": ["background_queue", "backoff", "clock", "config/argument_vector", "config/byte_size", "config/config_errors", "config/config_record", "config/config_text", "config/foreign_words", "config/option_list", "log",
-             "log_background", "log_note", "lru_cache", "record", "registry", "system/control_groups", "system/may_block", "system/open_file",
+             "log_background", "log_note", "lru_cache", "multi_target", "record", "registry", "system/control_groups", "system/may_block", "system/open_file", "system/parts",
              "system/process", "system/process_tree", "system/program_files", "system/standard_output", "system/temporary_folder", "system/temporary_root", "system/unique_handle", "text/foreign_text", "text/hash",
              "text/protobuf_writer", "text/running_hash", "text/wording", "version"],
     "launcher": ["launch_protocol"],

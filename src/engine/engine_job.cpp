@@ -7,6 +7,7 @@
 #include "core/log.hpp"
 #include "core/log_background.hpp"
 #include "core/system/may_block.hpp"
+#include "core/system/process.hpp"
 #include "core/text/hash.hpp"
 #include "core/text/wording.hpp"
 #include "engine/dispatch/fleet_dispatcher.hpp"
@@ -301,6 +302,11 @@ struct RankJob {
   /// Runs the search, then the full training of its front and the refit. Returns whether all were completed.
   bool search(SearchLoop& loop, RunResult& result) const {
     const std::unique_ptr<search::Searcher> searcher = task.search(result.state);
+    searcher->think_on([this, allowed = allowed_processors().size()] {
+      return think_threads(
+          options,
+          {.own = place.processors.size(), .allowed = allowed, .slots = own, .under_way = slots.under_way()});
+    });
     bool done = loop.run(*searcher, trial::Phase::kSearch);
     for (const SearcherMaker& next : {task.full_training, task.refit}) {
       if (done && next) done = loop.run(*next(result.state), trial::Phase::kFinal);
@@ -361,7 +367,7 @@ struct RankJob {
     slots.request_stop();
     try {
       for (Backoff backoff;; backoff.pause()) {
-        const bool idle = slots.idle();
+        const bool idle = slots.under_way() == 0;
         results->write_if_due();
         if (idle && files.storage.idle()) return;
         if (seconds_since(began) > kMostSaving_s) return log::warning("running trials did not save in time");

@@ -23,6 +23,7 @@ class ForwardingSearcher : public Searcher {
     next_->tell_mean(mean, count);
   }
   void allow_one_more() override { next_->allow_one_more(); }
+  void think_on(ThreadCount threads) override { next_->think_on(std::move(threads)); }
   void stop() override { next_->stop(); }
   bool may_continue(trial::TrialNumber number) const override { return next_->may_continue(number); }
   bool needs_results() const override { return next_->needs_results(); }

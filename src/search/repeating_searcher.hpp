@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace skyline::search {
@@ -29,6 +30,7 @@ class RepeatingSearcher final : public Searcher {
   Answer ask(std::size_t room) override;
   bool accept(const trial::Proposal& recorded) override;
   void tell(const trial::CommittedTrial& committed) override;
+  void think_on(ThreadCount threads) override { algorithm_->think_on(std::move(threads)); }
   void stop() override { algorithm_->stop(); }
   std::optional<std::size_t> generation() const override { return algorithm_->generation(); }
   bool finished() const override;

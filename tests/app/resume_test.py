@@ -53,6 +53,18 @@ class Resume(RunsCase):
             trials = self.canonical(run).split("\n", 1)[1]
             self.assertEqual(hashlib.sha256(trials.encode()).hexdigest()[:16], SIGNATURE, run)
 
+    def test_a_model_chooses_the_same_on_any_number_of_threads_also_after_a_resume(self):
+        config = [SOURCE / "configs/synthetic.yaml", "--set", "synthetic.seconds_per_gflop=0", "--set",
+                  "search={algorithm: skyline, trials: 30}"]
+        for threads in (1, 2, 200):
+            run = f"threads{threads}"
+            self.skyline("search", *config, "--set", f"run.think_threads={threads}", "--run", run)
+            self.assertEqual(self.canonical(run), self.canonical("threads1"))
+        more = [*config, "--set", "search.trials=40", "--resume", "--run"]
+        for threads in (1, 2):
+            self.skyline("search", *more, f"threads{threads}", "--set", f"run.think_threads={3 - threads}")
+        self.assertEqual(self.canonical("threads1"), self.canonical("threads2"))
+
     def test_a_torn_last_line_is_dropped_and_reported(self):
         journal = self.copy_of_whole("torn")
         lines = journal.read_bytes().splitlines(keepends=True)

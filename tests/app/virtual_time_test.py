@@ -40,6 +40,11 @@ class VirtualTime(RunsCase):
         self.assertRegex(output, r"best window for 8 slots: [\d.]+x by virtual time, \d+x by number\n$")
         self.assertEqual(len(re.findall(r"^ +8  number +\d+x ", output, re.MULTILINE)), 9)
 
+    def test_a_simulation_says_which_trials_are_long_enough_for_a_search_that_thinks(self):
+        output = self.skyline("simulate", *CONFIG, "--slots", "1,64", "--trials", "200", "--think", "50ms").stdout
+        self.assertIn("# a search that takes 0.05 s for each proposal keeps 1 slot busy with trials of 0.05 s or more, 64 slots busy "
+                      "with trials of 3.2 s or more\n", output)
+
     def test_a_simulation_takes_the_times_of_a_run(self):
         output = self.skyline("simulate", *CONFIG, "--slots", "2", "--search", "--from", "whole").stdout
         self.assertRegex(output, r"# 42 trials of the search; times as measured in whole, of \d+ trials that were forecast "

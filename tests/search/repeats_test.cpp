@@ -4,10 +4,13 @@
 #include "search/search_run.hpp"
 #include "support/user_error_of.hpp"
 
+#include <atomic>
 #include <cmath>
+#include <cstddef>
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -169,6 +172,17 @@ TEST(Repeats, OfALongerSearchBeginWithThoseOfTheShorterOne) {
       EXPECT_EQ(shorter[i].trial.proposal.repeat, longer[i].trial.proposal.repeat);
     }
   }
+}
+
+TEST(Repeats, LeaveTheThreadsToTheAlgorithm) {
+  auto searcher = searcher_of("mo_bananas", "repeats: 2");
+  std::atomic<int> asked = 0;
+  searcher->think_on([&asked] {
+    ++asked;
+    return std::size_t{2};
+  });
+  WindowedRun(std::move(searcher), kWindow, noisy).run();
+  EXPECT_GT(asked, 0);
 }
 
 TEST(Repeats, AreRefusedWhereTheyMakeNoSense) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <functional>
@@ -145,6 +146,24 @@ TEST(SkylineSearch, ProposesTheSameHoweverLongItThinks) {
     EXPECT_EQ(runs[0].size(), 25U);
     EXPECT_EQ(runs[0], runs[1]) << "batch " << batch;
   }
+}
+
+TEST(SkylineSearch, ProposesTheSameOnAnyNumberOfThreads) {
+  std::vector<std::vector<space::ArchId>> runs;
+  std::atomic<int> asked = 0;
+  for (const std::size_t threads : {1U, 2U, 5U}) {
+    auto searcher =
+        skyline(kernels_space(), objective_set("[{maximize: accuracy}, {minimize: flops}]"), 120, 3, 4);
+    searcher->think_on([&asked, threads] {
+      ++asked;
+      return threads;
+    });
+    runs.push_back(ids_of(WindowedRun(std::move(searcher), 4).run(120)));
+  }
+  EXPECT_GT(asked, 0);
+  EXPECT_EQ(runs[0].size(), 120U);
+  EXPECT_EQ(runs[0], runs[1]);
+  EXPECT_EQ(runs[0], runs[2]);
 }
 
 /// Runs a search without a stop, and again with the first trials recorded, for each of these numbers.

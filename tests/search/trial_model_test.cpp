@@ -78,6 +78,28 @@ TEST_F(TrialModelOfMany, ForgetsAQuarterWhenThereAreTooManyResults) {
   }
 }
 
+TEST_F(TrialModelOfMany, AFantasyThatIsAddedIsThatOfATrialUnderWay) {
+  for (const std::size_t known : {std::size_t{0}, std::size_t{5}}) {
+    TrialModel added = model(TrialModel::kMostResults);
+    TrialModel fitted = model(TrialModel::kMostResults);
+    fitted.use_threads(3);
+    for (TrialModel* const model : {&added, &fitted}) {
+      const auto its = [&](const auto& all) {
+        return std::vector(all.begin() + 49, all.begin() + 49 + static_cast<std::ptrdiff_t>(known));
+      };
+      model->warm_start(its(results_), its(candidates_));
+      tell(*model, 0, 30);
+    }
+    added.fit({candidates_[30]});
+    added.add_fantasy(candidates_[31]);
+    added.add_fantasy(candidates_[32]);
+    fitted.fit({candidates_[30], candidates_[31], candidates_[32]});
+    EXPECT_TRUE((acquisition(added) == acquisition(fitted)).all());
+    EXPECT_EQ(added.best(10), fitted.best(10));
+    EXPECT_EQ(added.expected(candidates_[40]), fitted.expected(candidates_[40]));
+  }
+}
+
 TEST_F(TrialModelOfMany, AnImprovementOfValuesCountsFromTheReferenceOn) {
   const auto acquisition_with = [&](const std::string& accuracy, TrialModel::Acquisition kind) {
     const objective::ObjectiveSet objectives =

@@ -6,6 +6,7 @@
 #include "skyline/search/cost_counter.hpp"
 #include "skyline/space/search_space.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -48,8 +49,8 @@ class CandidatePool {
   /// Most genotypes that are enumerated, or looked at in a row, if a program counts costs of each.
   static constexpr std::int64_t kCountedGenotypes = 2'000;
 
-  /// @param before_attempt  called before each attempt to build a network; it may throw to leave a long draw,
-  ///                        and the pool is of no use afterwards
+  /// @param before_attempt  called before each attempt to build a network, by any thread; it may throw to
+  ///                        leave a long draw, and the pool is of no use afterwards
   /// @param counter         counts costs; nullptr if no program does, or nothing is proposed. It is not asked
   ///                        here.
   /// @throws NoValidArchitecture if the space has no candidate, with the number of rejected genotypes for
@@ -72,6 +73,7 @@ class CandidatePool {
   bool counts() const { return counter_ != nullptr; }
   /// Returns the architecture of a genotype, proposed or not, or nullptr if it cannot be built or does not
   /// meet the computed constraints, as far as these are known without a program.
+  /// Any thread may call it.
   /// @param reads  gets the parameters on which that depends (space::BuildAttempt); may be null
   ArchitecturePointer uncounted(const space::Genotype& genotype, std::vector<bool>* reads = nullptr) const;
   /// Returns the architectures with their counted costs, or as they are if no program counts.
@@ -138,7 +140,7 @@ class CandidatePool {
   std::shared_ptr<CostCounter> counter_;
   ArchitecturePointer known_;  // a candidate, used if draws find none
   std::vector<ArchitecturePointer> preferred_;
-  mutable std::size_t attempts_ = 0;
+  mutable std::atomic<std::size_t> attempts_ = 0;
   std::unordered_set<space::ArchId> proposed_;
   std::size_t sampled_ = 0;  // number of genotypes so far, and of layers of their networks
   std::size_t sampled_layers_ = 0;

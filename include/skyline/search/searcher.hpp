@@ -5,6 +5,7 @@
 #include "skyline/trial/trial.hpp"
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +22,9 @@ struct Answer {
   std::vector<trial::Proposal> proposals;
   State state = State::kAnswered;
 };
+
+/// How many threads may think at this moment.
+using ThreadCount = std::function<std::size_t()>;
 
 /// A search algorithm, one file each. It knows nothing of ranks, files or time. The sequence of its proposals
 /// depends only on its seed and on the results that it was told, in order; a resume is a replay because of
@@ -56,6 +60,10 @@ class Searcher {
   /// Called after a trial was told that was not trained (trial::Extent::kOutside), as long as its limit of
   /// trials may grow: that trial has no place among them.
   virtual void allow_one_more() {}
+  /// Called at most once, before the first ask. A searcher that thinks may then compute on as many threads as
+  /// `threads` returns at that moment, at least 1; what it proposes is the same.
+  /// @param threads  may be called by any thread, as long as the searcher lives
+  virtual void think_on(ThreadCount /*threads*/) {}
   /// Called at most once, when the run stops. It is asked nothing more, and should stop thinking.
   virtual void stop() {}
   /// Returns whether a later ask may continue this committed trial, whose horizon is larger than its budget.

@@ -222,6 +222,7 @@ const OptionTable<FinalOptions>& FinalOptions::table() {
 
 namespace {
 
+constexpr double kMostThinkThreads = 256;
 constexpr double kMostInFlight = 1'000'000;  // trials of a window, or virtual slots
 
 /// Reads `128`, or `2.5x` for a multiple of the virtual slots.
@@ -292,6 +293,11 @@ const OptionTable<RunOptions>& RunOptions::table() {
                                   {"point_to_point", DispatchKind::kPointToPoint}}),
             "How trials travel to the ranks; results are the same. `auto`: point to point with a window, and "
             "where the launcher lets ranks outlive a lost one; else by collective operations.",
+            KeyRule::kMayChange},
+           {"think_threads", &RunOptions::think_threads,
+            or_keyword("auto", integer<std::size_t>(at_least(1).at_most(kMostThinkThreads))),
+            "Threads on which rank 0 judges candidates; trials are the same. At most the processors on which it "
+            "may run. `auto`: those of its slots that wait, at least one.",
             KeyRule::kMayChange},
            {"lost_after", &RunOptions::lost_after_s, duration(at_least(2)),
             "A rank that is silent for so long is lost: others train its trials, where the launcher lets "

@@ -203,6 +203,7 @@ struct SearchJob {
     task.options.slots = arguments.slots;
     task.options.resume = arguments.resume != Resume::kNo;
     task.options.oom_kills = machine::oom_kills_file("/");
+    task.options.processor_quota = machine::read_node_limits("/").processor_quota;
     if (!final) return task;
     task.full_training = [&config, &final = *final](const run::RunState& state) {
       const auto numbers =

@@ -120,6 +120,18 @@ void print_head(const Simulation& simulation, const SimulateArguments& arguments
   std::cout << "\n# busy: share of the slots' time until the last trial begins; in all: until the end\n";
 }
 
+/// Says how long trials must be, so that a search that thinks about each has one for every slot.
+void print_least_lengths(const SimulateArguments& arguments) {
+  if (arguments.think_s == 0) return;
+  std::string text;
+  for (const std::size_t slots : arguments.slots) {
+    text += (text.empty() ? " keeps " : ", ") + counted(slots, "slot") + " busy with trials of " +
+            report::significant_text(arguments.think_s * static_cast<double>(slots), 3) + " s or more";
+  }
+  std::cout << "# a search that takes " << report::significant_text(arguments.think_s, 3)
+            << " s for each proposal" << text << "\n";
+}
+
 std::string window_text(const RunConfig& config) {
   return RunOptions::table().to_config(config.sections.run).at("window").as_text();
 }
@@ -157,6 +169,7 @@ int run_simulate(const SimulateArguments& arguments) {
     add_row(table, name_of(config.sections.run.commit), window_text(config), simulation.run(slots));
   }
   std::cout << table.text() << std::flush;
+  print_least_lengths(arguments);
   print_windows(simulation, arguments.slots, arguments.windows);
   return kExitDone;
 }

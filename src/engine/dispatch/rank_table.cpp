@@ -51,6 +51,14 @@ std::size_t own_slots(const comm::Communicator& world, std::size_t processors, c
   return std::max<std::size_t>(1, processors / threads);
 }
 
+std::size_t think_threads(const EngineOptions& options, const ThinkPlace& place) {
+  const std::size_t waiting = place.slots - std::min(place.slots, place.under_way);
+  const std::size_t free = place.slots == 0 ? place.own : place.own * waiting / place.slots;
+  std::size_t most = place.allowed;
+  if (options.processor_quota) most = std::min(most, static_cast<std::size_t>(*options.processor_quota));
+  return std::max<std::size_t>(1, std::min(options.think_threads.value_or(free), most));
+}
+
 RankTable exchange_ranks(comm::Environment& environment, std::size_t slots, std::size_t processors,
                          std::uint64_t fingerprint) {
   comm::Communicator& world = environment.world();

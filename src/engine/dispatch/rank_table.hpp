@@ -22,6 +22,18 @@ namespace skyline::engine {
 std::size_t own_slots(const comm::Communicator& world, std::size_t processors, const EngineOptions& options,
                       const trial::Evaluator& evaluator);
 
+/// What rank 0 knows of its processors when its search thinks.
+struct ThinkPlace {
+  std::size_t own = 1;        // processors that it shares with no other rank of its node
+  std::size_t allowed = 1;    // processors on which it may run
+  std::size_t slots = 0;      // none if it only coordinates
+  std::size_t under_way = 0;  // trials that its slots have
+};
+/// Returns on how many threads the search may think now: as many as the options ask for, else one for each of
+/// its own processors that trials do not need. At least one, and at most what it may run on and the control
+/// groups grant.
+std::size_t think_threads(const EngineOptions& options, const ThinkPlace& place);
+
 /// Returns a number that differs between ranks that would misread each other's records or evaluate
 /// differently.
 std::uint64_t fingerprint(const space::SearchSpace& space, const store::JournalHeader& header,

@@ -430,9 +430,9 @@ std::vector<Arrival> SlotPool::take_arrivals() {
   return std::exchange(state_->results, {});
 }
 
-bool SlotPool::idle() const {
+std::size_t SlotPool::under_way() const {
   const std::lock_guard lock(state_->mutex);
-  return state_->under_way == 0;
+  return state_->under_way;
 }
 
 std::optional<trial::TrialName> SlotPool::stuck() const {

@@ -90,8 +90,9 @@ class SlotPool {
   /// it also shows the other ranks of a group that this one runs, and warns about a trial that does not stop.
   /// @throws an error of a slot that is no trial's fault
   std::vector<Arrival> take_arrivals();
-  /// Returns whether every submitted trial has come back by take_arrivals(), or is about to.
-  bool idle() const;
+  /// Returns how many submitted trials have not come back by take_arrivals(), and are not about to. Any
+  /// thread may call it.
+  std::size_t under_way() const;
   /// Returns a trial that does not stop although its time is over (SlotPoolOptions::stuck_after_s), or
   /// nullopt.
   std::optional<trial::TrialName> stuck() const;

@@ -61,6 +61,10 @@ struct EngineOptions {
   /// Slots of a rank. Without a value, the evaluator's, else processors / threads_per_slot, at least 1.
   std::optional<std::size_t> slots;
   int threads_per_slot = 1;
+  /// Threads on which the search thinks. Without a value, see think_threads().
+  std::optional<std::size_t> think_threads;
+  /// What the control groups grant this process; no value for no limit.
+  std::optional<double> processor_quota;
   /// The evaluator's keys, for messages (EvaluatorKind).
   std::string inherit_key = {};
   std::string members_key = {};

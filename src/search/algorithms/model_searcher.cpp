@@ -242,6 +242,7 @@ bool ModelSearcher::has_promoted_to_top() const {
 std::vector<trial::Proposal> ModelSearcher::think() {
   try {
     if (!model_) prepare();
+    model_->use_threads(threads_());
     learn();
     std::vector<trial::Proposal> batch;
     for (std::size_t left = std::min(options_.batch - made_ % options_.batch, places_ - made_); left > 0;
@@ -264,8 +265,10 @@ void ModelSearcher::choose(std::vector<trial::Proposal>& batch) {
   const bool is_first = proposed_.size() < options_.first || model_->successes() < kFirstSuccesses;
   RandomStream random = stream("candidates", proposed_.size());
   for (; costs_ && in_costs_ < proposed_.size(); ++in_costs_) costs_->add(proposed_[in_costs_].candidate);
-  AcquisitionStrategy::Context context{pool_, *embedding_, *model_, costs_ ? &*costs_ : nullptr,
-                                       proposed_.size()};
+  const std::size_t threads = threads_();
+  model_->use_threads(threads);
+  AcquisitionStrategy::Context context{
+      pool_, *embedding_, *model_, costs_ ? &*costs_ : nullptr, proposed_.size(), threads};
   if (promotes_to_top || (rungs_ && !is_first)) add_promotions(context);
   CandidatePointer chosen = !is_first         ? strategy_->choose(context, random)
                             : promotes_to_top ? best_promotion(context)

@@ -41,6 +41,7 @@ class AcquisitionStrategy {
     TrialModel& model;
     CostEstimate* costs = nullptr;                    // nullptr if no program counts costs
     std::uint64_t number = 0;                         // number of trials that were chosen before
+    std::size_t threads = 1;                          // how many may compute
     double epochs = 0;                                // epochs of a new trial
     std::vector<PromotionCandidate> promotions = {};  // none where trials are not continued
     bool begins = true;  // whether it may choose an architecture that was not proposed
@@ -92,6 +93,7 @@ class ModelSearcher : public Searcher {
   void tell(const trial::CommittedTrial& committed) override { tell_mean(committed, 1); }
   void tell_mean(const trial::CommittedTrial& mean, std::size_t count) override;
   void allow_one_more() override { ++options_.trials; }
+  void think_on(ThreadCount threads) override { threads_ = std::move(threads); }
   void stop() override { stop_.request_stop(); }
   bool finished() const override { return exhausted_ || made_ >= options_.trials; }
   bool gave_up() const override { return exhausted_ && !rest_->is_exhausted(); }
@@ -159,6 +161,7 @@ class ModelSearcher : public Searcher {
   std::uint64_t seed_;
   trial::Budget budget_;
   std::vector<std::int64_t> steps_;  // SearchProblem::steps
+  ThreadCount threads_ = [] { return std::size_t{1}; };
   std::stop_source stop_;
   std::deque<trial::Proposal> ready_;  // chosen and not handed out
   std::size_t results_ = 0;            // number of results

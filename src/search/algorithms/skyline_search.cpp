@@ -40,6 +40,7 @@ class ImprovementStrategy final : public AcquisitionStrategy {
  public:
   CandidatePointer choose(const Context& context, RandomStream& random) override {
     if (!candidates_) candidates_.emplace(context.pool, context.embedding);
+    candidates_->use_threads(context.threads);
     std::vector<CandidatePointer> drawn;
     for (const PromotionCandidate& promotion : context.promotions) drawn.push_back(promotion.candidate);
     if (context.begins)

@@ -1,13 +1,14 @@
 #include "search/model/candidate_set.hpp"
 
+#include "core/system/parts.hpp"
 #include "core/text/hash.hpp"
 
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <ranges>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <utility>
 
 namespace skyline::search {
@@ -21,7 +22,9 @@ constexpr std::array<std::size_t, 7> kChanges{1, 1, 1, 2, 2, 3, 5};
 constexpr std::size_t kMutants = 240;
 constexpr std::size_t kCrossovers = 60;
 constexpr std::size_t kRandom = 60;
-constexpr std::size_t kNear = 25;  // neighbours of each centre
+constexpr std::size_t kNear = 25;           // neighbours of each centre
+constexpr std::size_t kBuiltOfAPart = 4;    // networks
+constexpr std::size_t kPartsOfAThread = 4;  // parts of a space, which differ in size
 constexpr double kFullChoices = 200;
 constexpr double kLeastShare = 0.2;
 
@@ -97,29 +100,30 @@ std::vector<CandidatePointer> CandidateSet::draw(const std::vector<CandidatePoin
     keep_a_part(kMostNumbers / (number + 1), drawn);
   }
   const double share = share_of(number);
-  for (std::size_t i = 0; i < part(kRandom, share); ++i) {
-    add(find(pool_.space().sample(random)), drawn);
-  }
+  std::vector<space::Genotype> genotypes;
+  for (std::size_t i = 0; i < part(kRandom, share); ++i) genotypes.push_back(pool_.space().sample(random));
   for (std::size_t i = 0; i < part(kMutants, share) && !parents.empty(); ++i) {
     const space::Architecture& parent = *parents[i % parents.size()]->architecture;
-    if (const auto mutant = changed(parent, kChanges[random.below(kChanges.size())], random)) {
-      add(find(*mutant), drawn);
-    }
+    if (auto mutant = changed(parent, kChanges[random.below(kChanges.size())], random))
+      genotypes.push_back(std::move(*mutant));
   }
   for (std::size_t i = 0; i < part(kCrossovers, share) && parents.size() > 1; ++i) {
     const space::Architecture& first = *parents[random.below(parents.size())]->architecture;
     const space::Architecture& second = *parents[random.below(parents.size())]->architecture;
-    if (const auto child = pool_.space().cross(first, second, random)) add(find(*child), drawn);
+    if (auto child = pool_.space().cross(first, second, random)) genotypes.push_back(std::move(*child));
   }
+  add(genotypes, drawn);
   return drawn;
 }
 
 void CandidateSet::add_near(const CandidatePointer& centre, std::size_t number, RandomStream& random,
                             std::vector<CandidatePointer>& drawn) {
   if (are_all_) return;
+  std::vector<space::Genotype> genotypes;
   for (std::size_t i = 0; i < part(kNear, share_of(number)); ++i) {
-    if (const auto near = changed(*centre->architecture, 1, random)) add(find(*near), drawn);
+    if (auto near = changed(*centre->architecture, 1, random)) genotypes.push_back(std::move(*near));
   }
+  add(genotypes, drawn);
 }
 
 /// Keeps so many of those that were drawn: by their keys, which are hashes, so that nearly all are kept from
@@ -141,17 +145,28 @@ void CandidateSet::add(const Found& found, std::vector<CandidatePointer>& drawn)
   if (drawn_ids_.insert(found.candidate->architecture->id).second) drawn.push_back(found.candidate);
 }
 
-/// Returns the candidate of a genotype; none if it is not valid or was proposed.
-CandidateSet::Found CandidateSet::find(const space::Genotype& genotype) {
-  if (const auto known = known_.find(genotype.choices); known != known_.end()) return known->second;
+/// Adds the candidates of genotypes, those of valid ones that were not proposed.
+void CandidateSet::add(const std::vector<space::Genotype>& genotypes, std::vector<CandidatePointer>& drawn) {
   const std::size_t numbers = pool_.space().parameters().size() * 2 + embedding_.features();
   if (known_.size() * (kCandidateBytes + numbers * sizeof(double)) >= kMostKnownBytes) known_.clear();
-  Found& known = known_[genotype.choices];
-  const ArchitecturePointer built = pool_.uncounted(genotype);
-  if (built != nullptr && !pool_.is_proposed(built->id)) {
-    known = {make_candidate(embedding_, *built, space::features(*built)), built->function_id()};
+  std::vector<std::pair<const space::Genotype*, Found*>> unknown;
+  std::vector<const Found*> all;
+  for (const space::Genotype& genotype : genotypes) {
+    const auto [known, is_new] = known_.try_emplace(genotype.choices);
+    if (is_new) unknown.emplace_back(&genotype, &known->second);
+    all.push_back(&known->second);
   }
-  return known;
+  in_parts(unknown.size(), kBuiltOfAPart, threads_, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) *unknown[i].second = make(*unknown[i].first);
+  });
+  for (const Found* found : all) add(*found, drawn);
+}
+
+/// Returns the candidate of a genotype; none if it is not valid or was proposed. Threads may share it.
+CandidateSet::Found CandidateSet::make(const space::Genotype& genotype) const {
+  const ArchitecturePointer built = pool_.uncounted(genotype);
+  if (built == nullptr || pool_.is_proposed(built->id)) return {};
+  return {make_candidate(embedding_, *built, space::features(*built)), built->function_id()};
 }
 
 /// Returns the parent with other values of some of the parameters that it uses.
@@ -173,22 +188,64 @@ std::optional<space::Genotype> CandidateSet::changed(const space::Architecture& 
   return genotype;
 }
 
-/// What was proposed does not count here: a resumed run enumerates later than the first job did.
-void CandidateSet::enumerate() {
-  std::vector<Found> all;
-  std::unordered_map<space::ArchId, std::size_t> places;  // index in `all` by function
+/// Returns where the next candidate of a function goes; nullptr if there is one that costs no more.
+CandidateSet::Found* CandidateSet::Cheapest::place_for(space::ArchId function, std::int64_t flops) {
+  const auto [place, is_new] = places_.try_emplace(function, all.size());
+  if (is_new) return &all.emplace_back();
+  Found& kept = all[place->second];
+  return flops < kept.candidate->architecture->cost.flops ? &kept : nullptr;
+}
+
+/// Returns the candidates whose genotypes begin with these choices, in the order of the walk. Threads may
+/// share it.
+std::vector<CandidateSet::Found> CandidateSet::all_beginning_with(
+    const std::vector<std::uint32_t>& first) const {
+  Cheapest cheapest;
+  space::GenotypeWalk walk(pool_.space());
   std::vector<bool> reads;
-  for (space::GenotypeWalk walk(pool_.space()); !walk.finished(); walk.advance(reads)) {
+  for (std::size_t parameter = 0; parameter < first.size(); ++parameter) {
+    reads.assign(pool_.space().parameters().size(), false);
+    reads[parameter] = true;
+    for (std::uint32_t i = 0; i < first[parameter]; ++i) walk.advance(reads);
+  }
+  const auto begins_so = [&] {
+    return !walk.finished() &&
+           std::ranges::equal(first, std::span(walk.current().choices).first(first.size()));
+  };
+  for (; begins_so(); walk.advance(reads)) {
     const ArchitecturePointer built = pool_.uncounted(walk.current(), &reads);
     if (built == nullptr) continue;
     const space::ArchId function = built->function_id();
-    const auto [place, is_new] = places.try_emplace(function, all.size());
-    if (is_new) all.emplace_back();
-    Found& kept = all[place->second];
-    if (is_new || built->cost.flops < kept.candidate->architecture->cost.flops)
-      kept = {make_candidate(embedding_, *built, space::features(*built)), function};
+    if (Found* const place = cheapest.place_for(function, built->cost.flops))
+      *place = {make_candidate(embedding_, *built, space::features(*built)), function};
   }
-  all_ = std::move(all);
+  return std::move(cheapest.all);
+}
+
+/// What was proposed does not count here: a resumed run enumerates later than the first job did. Each part of
+/// the space has its first parameters in common.
+void CandidateSet::enumerate() {
+  std::vector<std::vector<std::uint32_t>> parts{{}};
+  for (const space::Parameter& parameter : pool_.space().parameters()) {
+    if (threads_ == 1 || parts.size() >= kPartsOfAThread * threads_) break;
+    std::vector<std::vector<std::uint32_t>> finer;
+    for (const std::vector<std::uint32_t>& part : parts) {
+      for (std::uint32_t choice = 0; choice < parameter.values.size(); ++choice) {
+        finer.push_back(part);
+        finer.back().push_back(choice);
+      }
+    }
+    parts = std::move(finer);
+  }
+  std::vector<std::vector<Found>> found(parts.size());
+  in_parts(parts.size(), 1, threads_,
+           [&](std::size_t part, std::size_t) { found[part] = all_beginning_with(parts[part]); });
+  Cheapest cheapest;
+  for (const Found& one : std::views::join(found)) {
+    if (Found* const place = cheapest.place_for(one.function, one.candidate->architecture->cost.flops))
+      *place = one;
+  }
+  all_ = std::move(cheapest.all);
 }
 
 }  // namespace skyline::search

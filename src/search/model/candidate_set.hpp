@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -52,6 +53,8 @@ class CandidateSet {
   /// The arguments must outlive this object.
   CandidateSet(CandidatePool& pool, const Embedding& embedding);
 
+  /// Has so many threads build networks, from now on; candidates are the same.
+  void use_threads(std::size_t threads) { threads_ = threads; }
   /// Returns candidates for a choice, none twice. If a program counts costs, they are without these.
   /// @param parents  the best trials, best first
   /// @param number   how many trials were chosen before
@@ -68,15 +71,27 @@ class CandidateSet {
     space::ArchId function{};    // Architecture::function_id()
   };
 
+  /// The cheapest candidate of each function, the first of equal ones, in the order of the first of each.
+  struct Cheapest {
+    Found* place_for(space::ArchId function, std::int64_t flops);
+    std::vector<Found> all;
+
+   private:
+    std::unordered_map<space::ArchId, std::size_t> places_;  // index in `all` by function
+  };
+
+  std::vector<Found> all_beginning_with(const std::vector<std::uint32_t>& first) const;
   void enumerate();
   void keep_a_part(std::size_t most, std::vector<CandidatePointer>& drawn);
-  Found find(const space::Genotype& genotype);
+  Found make(const space::Genotype& genotype) const;
+  void add(const std::vector<space::Genotype>& genotypes, std::vector<CandidatePointer>& drawn);
   void add(const Found& found, std::vector<CandidatePointer>& drawn);
   std::optional<space::Genotype> changed(const space::Architecture& parent, std::size_t changes,
                                          RandomStream& random) const;
 
   CandidatePool& pool_;
   const Embedding& embedding_;
+  std::size_t threads_ = 1;
   std::optional<std::vector<Found>> all_;  // cheapest candidate of each function, if the space is small
   bool are_all_ = false;                   // whether the last draw took every candidate of `all_`
   std::map<std::vector<std::uint32_t>, Found> known_;  // candidates by their choices

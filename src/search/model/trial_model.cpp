@@ -59,6 +59,14 @@ bool TrialModel::has_single_measured_objective() const {
   return objectives_.objectives().size() == 1 && !objectives_.objectives().front().computed;
 }
 
+void TrialModel::use_threads(std::size_t threads) {
+  threads_ = threads;
+  for (Column& column : columns_) {
+    column.process.use_threads(threads);
+    if (column.prior) column.prior->use_threads(threads);
+  }
+}
+
 void TrialModel::warm_start(const std::vector<trial::CommittedTrial>& known,
                             const std::vector<CandidatePointer>& candidates) {
   for (Column& column : columns_) {
@@ -69,6 +77,7 @@ void TrialModel::warm_start(const std::vector<trial::CommittedTrial>& known,
     PointSpace space = embedding_.point_space();
     space.budget_scale = 0;  // the regression tells what another budget means
     column.prior.emplace(space);
+    column.prior->use_threads(threads_);
     column.prior->add(points_of(points, embedding_.point_space()));
     column.prior->choose_hyper(all.targets);
     column.prior->fit(all.targets);
@@ -96,16 +105,23 @@ void TrialModel::fit(const std::vector<CandidatePointer>& under_way) {
     }
     fit(column);
   }
+  find_places(0);
 }
 
+/// What is known, and what is expected of the other trials, stays as it is.
 void TrialModel::add_fantasy(const CandidatePointer& candidate) {
+  const std::size_t first = points_.size();
   points_.push_back(candidate);
   rows_.push_back({candidate->key});
   for (Column& column : columns_) {
     if (!is_used(column)) continue;
     synchronize(column);
-    fit(column);
+    column.process.extend();
+    column.means.conservativeResize(std::ssize(points_));
+    column.means[std::ssize(points_) - 1] = column.process.mean_of(std::ssize(points_) - 1);
+    explain_by_prior(column, first);
   }
+  find_places(first);
 }
 
 /// Returns how many of the first results say something of a column.
@@ -119,8 +135,14 @@ std::size_t TrialModel::known_of(const Column& column) const {
 void TrialModel::fit(Column& column) {
   column.process.fit(targets(column, static_cast<Eigen::Index>(known_of(column))));
   column.means = column.process.means();
+  explain_by_prior(column, 0);
+}
+
+/// Adds what the known results let expect of the trials from `first` on.
+void TrialModel::explain_by_prior(Column& column, std::size_t first) {
   if (!column.prior) return;
-  column.means.array() += column.slope * (prior_means(column, points_.size()).array() - column.centre);
+  const Eigen::VectorXd prior = prior_means(column, std::span(points_).subspan(first));
+  column.means.tail(prior.size()).array() += column.slope * (prior.array() - column.centre);
 }
 
 /// Gives the process the points that it does not have yet.
@@ -160,26 +182,24 @@ Eigen::VectorXd TrialModel::prior_means(Column& column, const Points& points,
   return column.prior_forecast->predict(points, keys).mean;
 }
 
-/// Returns the same of the first trials.
-Eigen::VectorXd TrialModel::prior_means(Column& column, std::size_t count) {
-  const std::span first = std::span(points_).first(count);
+/// Returns the same of trials.
+Eigen::VectorXd TrialModel::prior_means(Column& column, std::span<const CandidatePointer> trials) {
   std::vector<std::uint64_t> keys;
-  for (const CandidatePointer& point : first) keys.push_back(point->key);
-  return prior_means(column, points_of(first, embedding_.point_space()), keys);
+  for (const CandidatePointer& trial : trials) keys.push_back(trial->key);
+  return prior_means(column, points_of(trials, embedding_.point_space()), keys);
 }
 
 /// Returns the targets of the first results: for an objective with known results, what these do not explain.
 Eigen::VectorXd TrialModel::targets(Column& column, Eigen::Index count) {
-  RungTargets first = standardised(column, count);
-  column.offset = first.offset;
-  column.scale = first.scale;
-  if (!column.prior) return std::move(first.targets);
-  Eigen::VectorXd prior = prior_means(column, static_cast<std::size_t>(count));
+  column.known = standardised(column, count);
+  const Eigen::VectorXd& targets = column.known.targets;
+  if (!column.prior) return targets;
+  Eigen::VectorXd prior = prior_means(column, std::span(points_).first(static_cast<std::size_t>(count)));
   column.centre = prior.mean();
   prior.array() -= column.centre;
   // A regression, with one result's worth of faith in a slope of 1.
-  column.slope = std::max(0.0, (1 + prior.dot(first.targets)) / (1 + prior.squaredNorm()));
-  return first.targets - column.slope * prior;
+  column.slope = std::max(0.0, (1 + prior.dot(targets)) / (1 + prior.squaredNorm()));
+  return targets - column.slope * prior;
 }
 
 /// Returns what each column expects of the candidates.
@@ -215,8 +235,8 @@ Eigen::ArrayXd TrialModel::acquisition(const std::vector<CandidatePointer>& cand
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     const Column& column = columns_[i];
     if (column.objective != nullptr || !is_used(column)) continue;
-    const Eigen::ArrayXd mean = column.offset + column.scale * predictions[i].mean.array();
-    const Eigen::ArrayXd deviation = column.scale * predictions[i].deviation.array();
+    const Eigen::ArrayXd mean = column.known.offset + column.known.scale * predictions[i].mean.array();
+    const Eigen::ArrayXd deviation = column.known.scale * predictions[i].deviation.array();
     for (Eigen::Index j = 0; j < values.size(); ++j) {
       if (column.constraint == nullptr) {
         values[j] *= 1 - std::clamp(mean[j], 0.0, kMostFailing);
@@ -241,9 +261,9 @@ Eigen::ArrayXd TrialModel::nearness(const std::vector<Prediction>& predictions, 
       unknown += predictions[i].deviation.array();
       continue;
     }
-    const Eigen::ArrayXd mean = column.offset + column.scale * predictions[i].mean.array();
+    const Eigen::ArrayXd mean = column.known.offset + column.known.scale * predictions[i].mean.array();
     const Eigen::ArrayXd most = (column.constraint->low - mean).max(mean - column.constraint->high).max(0);
-    beyond += most / (column.scale * predictions[i].deviation.array());
+    beyond += most / (column.known.scale * predictions[i].deviation.array());
   }
   return (beyond > 0).select(-beyond, unknown);
 }
@@ -251,7 +271,7 @@ Eigen::ArrayXd TrialModel::nearness(const std::vector<Prediction>& predictions, 
 /// The best value is the largest that is expected of a trial, since a measured one may owe much to luck.
 Eigen::ArrayXd TrialModel::best_improvement(const Prediction& prediction) const {
   double best = -kInfinity;
-  for (const std::vector<double>& place : places()) {
+  for (const std::vector<double>& place : places_) {
     if (!place.empty()) best = std::max(best, -place.front());
   }
   if (best == -kInfinity) best = columns_.front().means.minCoeff();
@@ -265,9 +285,8 @@ Eigen::ArrayXd TrialModel::best_improvement(const Prediction& prediction) const 
 /// Returns the places of the trials on the front of what is expected of them, in the order of their results.
 std::vector<std::size_t> TrialModel::expected_front() const {
   ParetoArchive front(objectives_.objectives().size());
-  const std::vector<std::vector<double>> all = places();
   for (std::size_t i = 0; i < observations_.size(); ++i) {
-    if (!all[i].empty()) front.insert(i, all[i]);
+    if (!places_[i].empty()) front.insert(i, places_[i]);
   }
   return front.keys();
 }
@@ -297,11 +316,10 @@ std::vector<CandidatePointer> TrialModel::best(std::size_t most) const {
 std::vector<CandidatePointer> TrialModel::first_fronts(std::size_t most) const {
   std::vector<std::vector<double>> known;
   std::vector<std::size_t> order;
-  const std::vector<std::vector<double>> all = places();
   for (std::size_t i = observations_.size(); i-- > 0;) {
-    if (all[i].empty()) continue;
+    if (places_[i].empty()) continue;
     order.push_back(i);
-    known.push_back(all[i]);
+    known.push_back(places_[i]);
   }
   const std::vector<std::size_t> ranks = front_ranks(known);
   std::vector<std::size_t> sorted(order.size());
@@ -331,7 +349,7 @@ std::vector<std::vector<double>> TrialModel::sampled(const std::vector<Candidate
     bool is_allowed = true;
     for (const Column& column : columns_) {
       if (column.constraint == nullptr) continue;
-      const double value = column.offset + column.scale * drawn();
+      const double value = column.known.offset + column.known.scale * drawn();
       is_allowed = is_allowed && column.constraint->low <= value && value <= column.constraint->high;
     }
     if (!is_allowed) std::ranges::fill(sampled[i], kInfinity);
@@ -344,13 +362,11 @@ std::optional<trial::Expected> TrialModel::expected(const CandidatePointer& cand
   const Column& column = columns_.front();
   if (column.objective == nullptr) return std::nullopt;
   const Prediction prediction = predictions({candidate}).front();
-  const std::size_t count = known_of(column);
-  const RungTargets known = standardised(column, static_cast<Eigen::Index>(count));
   std::map<double, double> value_of;  // with the same budget
-  for (std::size_t i = 0; i < count; ++i) {
+  for (std::size_t i = 0; i < known_of(column); ++i) {
     const auto place = static_cast<Eigen::Index>(i);
     if (points_[i]->point.budget == candidate->point.budget)
-      value_of.emplace(known.targets[place], known.values[place]);
+      value_of.emplace(column.known.targets[place], column.known.values[place]);
   }
   if (value_of.empty()) return std::nullopt;
   const double sign = column.objective->sense == objective::Sense::kMinimize ? -1 : 1;

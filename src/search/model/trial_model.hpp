@@ -42,6 +42,8 @@ class TrialModel {
   TrialModel(const objective::ObjectiveSet& objectives, const Embedding& embedding,
              std::size_t most = kMostResults);
 
+  /// Has so many threads compute, from now on; results are the same.
+  void use_threads(std::size_t threads);
   /// Takes results of earlier runs, once, before any other. What they say is where the model begins: a
   /// process is fitted to them, and the results of this run are explained by it as far as they agree, and by
   /// their difference from it (prior_targets).
@@ -96,9 +98,8 @@ class TrialModel {
     GaussianProcess process;
     Forecast forecast;
     Eigen::Index chosen_by = 0;  // number of results by which the hyper-parameters were chosen
-    double offset = 0;           // value of a constraint or a failure = offset + scale * target
-    double scale = 1;
-    Eigen::VectorXd means;  // expected values of the trials, fantasies included
+    RungTargets known{{}, RungTargets::Kind::kNumber};  // the results that say something, at the last fit
+    Eigen::VectorXd means;                              // expected values of the trials, fantasies included
     /// Set for an objective with known results: a target is slope * (what the prior expects - centre), and
     /// what the process says.
     std::optional<GaussianProcess> prior;
@@ -129,7 +130,8 @@ class TrialModel {
   void forget();
   static Eigen::VectorXd prior_means(Column& column, const Points& points,
                                      std::span<const std::uint64_t> keys);
-  Eigen::VectorXd prior_means(Column& column, std::size_t count);
+  Eigen::VectorXd prior_means(Column& column, std::span<const CandidatePointer> trials);
+  void explain_by_prior(Column& column, std::size_t first);
   void fit(Column& column);
   std::vector<Prediction> predictions(const std::vector<CandidatePointer>& candidates);
   bool is_used(const Column& column) const { return column.measured_index || successes_ < trained(); }
@@ -137,7 +139,7 @@ class TrialModel {
   RungTargets standardised(const Column& column, Eigen::Index count) const;
   Eigen::VectorXd targets(Column& column, Eigen::Index count);
   static double place_of(const objective::Objective& objective, const space::Architecture& architecture);
-  std::vector<std::vector<double>> places() const;
+  void find_places(std::size_t first);
   std::vector<std::size_t> expected_front() const;
   Eigen::ArrayXd nearness(const std::vector<Prediction>& predictions, Eigen::Index count) const;
   Eigen::ArrayXd best_improvement(const Prediction& prediction) const;
@@ -148,11 +150,15 @@ class TrialModel {
   const objective::ObjectiveSet& objectives_;
   const Embedding& embedding_;
   const std::size_t most_;
+  std::size_t threads_ = 1;
   std::deque<Column> columns_;  // the measured objectives in their order, measured constraints, failures
   std::vector<Observation> observations_;  // in their order, those of trials that were not trained at the end
   std::size_t outside_ = 0;                // number of the latter
   std::vector<CandidatePointer> points_;   // training points: trials with a result, then fantasies
   std::vector<Row> rows_;                  // rows of the processes in use, at the last fit
+  /// Objectives of each whole trial, with a result or a fantasy, minimized: what is expected of measured
+  /// ones. A trial that breaks a constraint has none, and neither has a fantasy that may break one.
+  std::vector<std::vector<double>> places_;
   std::size_t successes_ = 0;
   ParetoArchive front_;  // places of the trials on the front
 };

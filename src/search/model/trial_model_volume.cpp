@@ -20,23 +20,21 @@ double TrialModel::place_of(const objective::Objective& objective, const space::
   return objective.sense == objective::Sense::kMaximize ? -value : value;
 }
 
-/// Returns the objectives of each whole trial, with a result or a fantasy, minimized: what is expected of
-/// measured ones. A trial that breaks a constraint has none, and neither has a fantasy that may break
-/// one.
-std::vector<std::vector<double>> TrialModel::places() const {
-  std::vector<std::vector<double>> places(points_.size());
+/// Finds the places of the trials from `first` on.
+void TrialModel::find_places(std::size_t first) {
+  places_.resize(first);
+  places_.resize(points_.size());
   const bool is_sure = std::ranges::all_of(objectives_.constraints(), &objective::Constraint::computed);
-  for (std::size_t i = 0; i < points_.size(); ++i) {
+  for (std::size_t i = first; i < points_.size(); ++i) {
     if (points_[i]->point.budget < 0 ||
         (i < observations_.size() ? !observations_[i].minimized.has_value() : !is_sure))
       continue;
     auto column = columns_.begin();
     for (const objective::Objective& objective : objectives_.objectives()) {
-      places[i].push_back(objective.computed ? place_of(objective, *points_[i]->architecture)
-                                             : -(column++)->means[static_cast<Eigen::Index>(i)]);
+      places_[i].push_back(objective.computed ? place_of(objective, *points_[i]->architecture)
+                                              : -(column++)->means[static_cast<Eigen::Index>(i)]);
     }
   }
-  return places;
 }
 
 /// Returns what the targets of an objective stand for, as whole trials tell: the places of its values between
@@ -46,12 +44,11 @@ PiecewiseLinear TrialModel::scale_of(const Column& column) const {
   const objective::Objective& objective = *column.objective;
   if (!objective.ideal || !objective.reference) return {};
   const std::size_t count = known_of(column);
-  const RungTargets all = standardised(column, static_cast<Eigen::Index>(count));
   std::map<double, double> knots;
   for (std::size_t i = 0; i < count; ++i) {
     if (!observations_[i].measured || !is_whole(i)) continue;
     const double value = (*observations_[i].measured)[objective.measured_index];
-    knots[-all.targets[static_cast<Eigen::Index>(i)]] =
+    knots[-column.known.targets[static_cast<Eigen::Index>(i)]] =
         std::min(objective::normalized(objective, value), 1.0);
   }
   if (knots.empty() || knots.begin()->second == knots.rbegin()->second) return {};
@@ -69,13 +66,13 @@ PiecewiseLinear TrialModel::scale_of(const Column& column) const {
 Eigen::ArrayXd TrialModel::volume_improvement(const std::vector<CandidatePointer>& candidates,
                                               const std::vector<Prediction>& predictions,
                                               bool is_of_values) const {
-  std::vector<std::vector<double>> known = places();
-  std::erase_if(known, [](const auto& place) { return place.empty(); });
   const std::vector<objective::Objective>& objectives = objectives_.objectives();
-  Eigen::MatrixXd front(std::ssize(objectives), std::ssize(known));
-  for (Eigen::Index i = 0; i < front.cols(); ++i) {
-    front.col(i) = Eigen::Map<const Eigen::VectorXd>(known[static_cast<std::size_t>(i)].data(), front.rows());
+  Eigen::MatrixXd front(std::ssize(objectives), std::ssize(places_));
+  Eigen::Index known = 0;
+  for (const std::vector<double>& place : places_) {
+    if (!place.empty()) front.col(known++) = Eigen::Map<const Eigen::VectorXd>(place.data(), front.rows());
   }
+  front.conservativeResize(Eigen::NoChange, known);
   Eigen::MatrixXd means(front.rows(), std::ssize(candidates));
   Eigen::MatrixXd deviations = Eigen::MatrixXd::Zero(front.rows(), means.cols());
   Eigen::VectorXd reference(front.rows());
@@ -105,7 +102,7 @@ Eigen::ArrayXd TrialModel::volume_improvement(const std::vector<CandidatePointer
     }
     reference[row] = most + kBeyondBox * (most - least);
   }
-  return HypervolumeImprovement(front, reference, scales)(means, deviations).array();
+  return HypervolumeImprovement(front, reference, scales)(means, deviations, threads_).array();
 }
 
 }  // namespace skyline::search

@@ -2,53 +2,29 @@
 
 #include "skyline/core/error.hpp"
 
+#include "search/surrogate/lane_sums.hpp"
 #include "search/surrogate/lanes.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace skyline::search {
 
 namespace {
 
-constexpr std::size_t kTogether = 4;  // right sides that share what is read of the factor
-constexpr Eigen::Index kPanel = 64;   // rows of the factor that stay in the cache for all right sides
+constexpr std::size_t kPanel = 64;  // rows of the factor that stay in the cache for all right sides
 
 }  // namespace
 
-template <std::size_t kColumns>
-void CholeskyFactor::solve_rows(double* const* columns, Eigen::Index begin, Eigen::Index end) const {
-  for (Eigen::Index solved = begin; solved < end; ++solved) {
-    const double* const factors = row(solved);
-    std::array<Lane, kColumns> sums;
-    sums.fill(Lane::Zero());
-    for (Eigen::Index first = 0; first < solved; first += kLane) {
-      const Lane lane = ConstLane(factors + first);
-      for (std::size_t column = 0; column < kColumns; ++column)
-        sums[column] += lane * ConstLane(columns[column] + first);
-    }
-    for (std::size_t column = 0; column < kColumns; ++column) {
-      double& value = columns[column][solved];
-      value = (value - sums[column].sum()) / diagonal_[static_cast<std::size_t>(solved)];
-    }
-  }
-}
-
 void CholeskyFactor::solve(std::span<double* const> columns, Eigen::Index from) const {
-  for (Eigen::Index begin = from; begin < size(); begin += kPanel) {
-    const Eigen::Index end = std::min(size(), begin + kPanel);
-    std::size_t first = 0;
-    for (; first + kTogether <= columns.size(); first += kTogether) {
-      solve_rows<kTogether>(columns.data() + first, begin, end);
-    }
-    for (; first < columns.size(); ++first) solve_rows<1>(columns.data() + first, begin, end);
-  }
+  const auto rows = static_cast<std::size_t>(size());
+  for (auto begin = static_cast<std::size_t>(from); begin < rows; begin += kPanel)
+    solve_rows({rows_, diagonal_}, columns, begin, std::min(rows, begin + kPanel));
 }
 
-void CholeskyFactor::append(std::span<double* const> columns) {
+void CholeskyFactor::append(std::span<double* const> columns, Eigen::Index from) {
   const Eigen::Index solved = size();
-  solve(columns, 0);
+  solve(columns, from);
   for (double* const column : columns) {
     solve({&column, 1}, solved);
     const Eigen::Index length = size();

@@ -18,8 +18,9 @@ class CholeskyFactor {
 
   /// Appends rows. Each of `columns` holds a new row of the matrix, up to and with its diagonal, in whole
   /// lanes, and is overwritten.
+  /// @param from  so many rows are solved already, see solve()
   /// @throws InternalError if the matrix isn't positive definite
-  void append(std::span<double* const> columns);
+  void append(std::span<double* const> columns, Eigen::Index from = 0);
   /// Drops all rows from `size` on.
   void truncate(Eigen::Index size);
 
@@ -35,10 +36,6 @@ class CholeskyFactor {
   double log_diagonal(Eigen::Index count) const;
 
  private:
-  /// Computes the rows [begin, end) of the solutions, of which the rows before are there.
-  template <std::size_t kColumns>
-  void solve_rows(double* const* columns, Eigen::Index begin, Eigen::Index end) const;
-
   std::vector<std::vector<double>> rows_;  // left of the diagonal, each padded with zeros
   std::vector<double> diagonal_;
 };

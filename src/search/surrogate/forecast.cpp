@@ -28,7 +28,7 @@ Prediction Forecast::predict(const Points& candidates, std::span<const std::uint
     std::vector<double*> solved;
   };
   std::map<Eigen::Index, Group> to_extend;  // key: rows that are solved already
-  std::vector<double*> solved;
+  std::vector<const double*> solved;
   ++call_;
   for (std::size_t place = 0; place < keys.size(); ++place) {
     Kept& kept = find(keys[place]);

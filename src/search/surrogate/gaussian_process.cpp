@@ -2,7 +2,9 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/system/parts.hpp"
 #include "search/surrogate/hyper_choice.hpp"
+#include "search/surrogate/lane_sums.hpp"
 #include "search/surrogate/lanes.hpp"
 
 #include <algorithm>
@@ -17,6 +19,9 @@ constexpr Eigen::Index kOftenChosen = 60;  // up to this number of targets hyper
 constexpr Eigen::Index kMostToChoose = 200;  // points by which hyper-parameters are chosen
 constexpr Eigen::Index kRowsTogether = 32;
 constexpr double kLeastVariance = 1e-9;
+constexpr double kLeastProducts = 1e6;  // a thread with fewer costs more than it saves
+constexpr std::size_t kColumnsOfAPart = 8;
+constexpr Eigen::Index kCostOfAKernel = 30;  // products that take as long as a value of the kernel
 
 /// Columns of whole lanes, zero at first.
 class LaneColumns {
@@ -79,7 +84,7 @@ void GaussianProcess::choose_hyper(const Eigen::VectorXd& targets) {
     chosen[place] = targets[place * known / count];
     counts[place] = counts_[place * known / count];
   }
-  set_hyper(best_hyper(kernel_, points, chosen, counts));
+  set_hyper(best_hyper(kernel_, points, chosen, counts, threads_));
 }
 
 void GaussianProcess::set_hyper(const Hyper& hyper) {
@@ -103,37 +108,58 @@ void GaussianProcess::fit(const Eigen::VectorXd& targets) {
   variance_ = (dot(whitened_.data(), whitened_.data(), known) + 1) / static_cast<double>(known + 1);
 }
 
+void GaussianProcess::extend() {
+  extend_factor();
+  whitened_.resize(static_cast<std::size_t>(whole_lanes(size())), 0.0);
+}
+
+std::size_t GaussianProcess::threads_for(double products) const {
+  return std::min(threads_, static_cast<std::size_t>(products / kLeastProducts) + 1);
+}
+
 void GaussianProcess::extend_factor() {
   for (Eigen::Index begin = factor_.size(); begin < size(); begin = factor_.size()) {
     const Eigen::Index end = std::min(size(), begin + kRowsTogether);
     const LaneColumns rows(end, end - begin);
-    for (Eigen::Index row = begin; row < end; ++row) {
-      double* const values = rows.begins()[static_cast<std::size_t>(row - begin)];
-      kernel_.values(hyper_, points_.col(row).data(), points_, 0, row, values);
-      values[row] = 1 + hyper_.noise / counts_[row] + kLeastNoise;
-      stamps_.push_back(next_stamp_++);
-    }
-    factor_.append(rows.begins());
+    const std::span columns = rows.begins();
+    const auto work = static_cast<double>((end - begin) * begin * (begin / 2 + kCostOfAKernel));
+    in_parts(columns.size(), kColumnsOfAPart, threads_for(work), [&](std::size_t first, std::size_t last) {
+      for (std::size_t place = first; place < last; ++place) {
+        const Eigen::Index row = begin + static_cast<Eigen::Index>(place);
+        kernel_.values(hyper_, points_.col(row).data(), points_, 0, row, columns[place]);
+        columns[place][row] = 1 + hyper_.noise / counts_[row] + kLeastNoise;
+      }
+      factor_.solve(columns.subspan(first, last - first), 0);
+    });
+    for (Eigen::Index row = begin; row < end; ++row) stamps_.push_back(next_stamp_++);
+    factor_.append(columns, begin);
   }
 }
 
 void GaussianProcess::solve_for(std::span<const double* const> points, std::span<double* const> solved,
                                 Eigen::Index from) const {
-  for (std::size_t point = 0; point < points.size(); ++point) {
-    kernel_.values(hyper_, points[point], points_, from, size(), solved[point]);
-  }
-  factor_.solve(solved, from);
+  const double rows = static_cast<double>(size() - from);
+  const double work = rows * (static_cast<double>(size() + from) / 2 + kCostOfAKernel);
+  in_parts(points.size(), kColumnsOfAPart, threads_for(work * static_cast<double>(points.size())),
+           [&](std::size_t begin, std::size_t end) {
+             for (std::size_t point = begin; point < end; ++point)
+               kernel_.values(hyper_, points[point], points_, from, size(), solved[point]);
+             factor_.solve(solved.subspan(begin, end - begin), from);
+           });
 }
 
-Prediction GaussianProcess::predict_from(std::span<double* const> solved) const {
+Prediction GaussianProcess::predict_from(std::span<const double* const> solved) const {
   const auto count = std::ssize(solved);
   Prediction prediction{Eigen::VectorXd(count), Eigen::VectorXd(count)};
-  for (Eigen::Index point = 0; point < count; ++point) {
-    const double* const column = solved[static_cast<std::size_t>(point)];
-    prediction.mean[point] = dot(whitened_.data(), column, targets_.size());
-    const double left = variance_ * (1 - dot(column, column, size()));
-    prediction.deviation[point] = std::sqrt(std::max(left, kLeastVariance));
-  }
+  const auto work = static_cast<double>(2 * size() * count);
+  in_parts(solved.size(), kColumnsOfAPart, threads_for(work), [&](std::size_t begin, std::size_t end) {
+    const std::span columns = solved.subspan(begin, end - begin);
+    dots(whitened_.data(), columns, static_cast<std::size_t>(targets_.size()),
+         prediction.mean.data() + begin);
+    squares(columns, static_cast<std::size_t>(size()), prediction.deviation.data() + begin);
+  });
+  const Eigen::ArrayXd left = variance_ * (1 - prediction.deviation.array());
+  prediction.deviation = left.max(kLeastVariance).sqrt().matrix();
   return prediction;
 }
 
@@ -142,7 +168,8 @@ Prediction GaussianProcess::predict(const Points& candidates) const {
   const Eigen::MatrixXd points = kernel_.encode(candidates);
   const LaneColumns solved(size(), points.cols());
   solve_for(column_begins(points), solved.begins(), 0);
-  return predict_from(solved.begins());
+  const std::vector<const double*> columns(solved.begins().begin(), solved.begins().end());
+  return predict_from(columns);
 }
 
 Eigen::VectorXd GaussianProcess::means() const {
@@ -151,10 +178,12 @@ Eigen::VectorXd GaussianProcess::means() const {
   const Eigen::Map<const Eigen::VectorXd> whitened(whitened_.data(), known);
   const Eigen::ArrayXd noise = hyper_.noise / counts_.head(known).array() + kLeastNoise;
   means.head(known) = targets_.array() - noise * factor_.solve_transposed(whitened).array();
-  for (Eigen::Index point = known; point < size(); ++point) {
-    means[point] = dot(whitened_.data(), factor_.row(point), known);
-  }
+  for (Eigen::Index point = known; point < size(); ++point) means[point] = mean_of(point);
   return means;
+}
+
+double GaussianProcess::mean_of(Eigen::Index point) const {
+  return dot(whitened_.data(), factor_.row(point), targets_.size());
 }
 
 double GaussianProcess::log_likelihood() const {

@@ -3,6 +3,7 @@
 #include "search/surrogate/cholesky_factor.hpp"
 #include "search/surrogate/kernel.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -22,6 +23,8 @@ class GaussianProcess {
  public:
   explicit GaussianProcess(const PointSpace& space);
 
+  /// Has so many threads compute, from now on; results are the same.
+  void use_threads(std::size_t threads) { threads_ = threads; }
   Eigen::Index size() const { return points_.cols(); }
   void add(const Points& points);
   /// Drops all points from `size` on. fit() must follow.
@@ -40,12 +43,16 @@ class GaussianProcess {
   /// Conditions the process on the targets of its first points; the others are in flight. The factor is
   /// extended by the points that were added since. O(n^2) for each of them, and O(n^2) for the targets.
   void fit(const Eigen::VectorXd& targets);
+  /// Extends the factor by the points that were added since, as fit() with the same targets would.
+  void extend();
 
   /// Returns what is expected of these points. O(n^2) for each; see Forecast for points that are asked about
   /// again. Thread-safe.
   Prediction predict(const Points& candidates) const;
   /// Returns the expected values at the process's own points, without noise.
   Eigen::VectorXd means() const;
+  /// Returns that of one point in flight.
+  double mean_of(Eigen::Index point) const;
   /// Returns the kernel's variance, which follows from the targets.
   double variance() const { return variance_; }
   /// Returns the logarithm of the density of the known targets.
@@ -55,14 +62,17 @@ class GaussianProcess {
   friend class Forecast;
 
   void extend_factor();
+  /// Returns how many threads share so many products of the columns that a factor solves.
+  std::size_t threads_for(double products) const;
   /// Computes the rows [from, size()) of the solved kernel of encoded points, in place; `solved` has one
   /// column of whole lanes for each.
   void solve_for(std::span<const double* const> points, std::span<double* const> solved,
                  Eigen::Index from) const;
   /// Returns what is expected of points, from the solved kernel of each.
-  Prediction predict_from(std::span<double* const> solved) const;
+  Prediction predict_from(std::span<const double* const> solved) const;
 
   Kernel kernel_;
+  std::size_t threads_ = 1;
   Hyper hyper_;
   Eigen::MatrixXd points_;             // encoded by kernel_
   Eigen::VectorXd counts_;             // results whose mean a target is, one per point; its noise is divided

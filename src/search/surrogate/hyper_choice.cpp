@@ -2,6 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/system/parts.hpp"
 #include "search/surrogate/length_choice.hpp"
 #include "search/surrogate/matern.hpp"
 
@@ -95,8 +96,8 @@ Grid grid_of_distances(const Kernel& kernel, const Eigen::MatrixXd& points) {
 
 /// Makes the smooth part of a space with lengths.
 void add_lengths(const Kernel& kernel, const Eigen::MatrixXd& points, const Eigen::VectorXd& targets,
-                 const Eigen::VectorXd& counts, Grid& grid) {
-  grid.lengths = LengthPosterior(kernel, points, targets, counts).best_lengths();
+                 const Eigen::VectorXd& counts, std::size_t threads, Grid& grid) {
+  grid.lengths = LengthPosterior(kernel, points, targets, counts).best_lengths(threads);
   const Matern<Eigen::ArrayXXd> part(kernel.scaled_distances(points, grid.lengths));
   grid.smooth = {{1, part.values}};
   grid.weights.assign(kLengthWeights.begin(), kLengthWeights.end());
@@ -104,45 +105,61 @@ void add_lengths(const Kernel& kernel, const Eigen::MatrixXd& points, const Eige
   grid.far_noise.reset();
 }
 
+/// A combination of parts, with the noise under which it is the most likely.
+struct Combination {
+  Hyper hyper;
+  const KernelPart* parameters;
+  const KernelPart* smooth;
+  const KernelPart* budgets;  // nullptr in a space of one budget
+  double likelihood = -std::numeric_limits<double>::infinity();
+};
+
+void try_noises(const Grid& grid, const Eigen::VectorXd& targets, const Eigen::VectorXd& counts,
+                Combination& one) {
+  const double weight = one.hyper.weight;
+  Eigen::ArrayXXd values = (1 - weight) * one.parameters->values + weight * one.smooth->values;
+  if (one.budgets != nullptr) values *= one.budgets->values;
+  Eigen::MatrixXd covariance(targets.size(), targets.size());
+  double likelihood = -std::numeric_limits<double>::infinity();
+  bool rises = false;
+  const auto try_noise = [&](double noise) {
+    covariance = values.matrix();
+    covariance.diagonal().array() += noise / counts.array() + kLeastNoise;
+    const double before = std::exchange(likelihood, profile_likelihood(covariance, targets));
+    rises = likelihood > before;
+    if (likelihood <= one.likelihood) return;
+    one.likelihood = likelihood;
+    one.hyper.noise = noise;
+  };
+  std::ranges::for_each(grid.noises, try_noise);
+  if (rises && grid.far_noise) try_noise(*grid.far_noise);
+}
+
 }  // namespace
 
 Hyper best_hyper(const Kernel& kernel, const Eigen::MatrixXd& points, const Eigen::VectorXd& targets,
-                 const Eigen::VectorXd& counts) {
+                 const Eigen::VectorXd& counts, std::size_t threads) {
   const Eigen::Index count = points.cols();
   require(count > 0 && count == targets.size(), "hyper-parameters are chosen by one target for each point");
   Grid grid = grid_of_distances(kernel, points);
-  if (kernel.has_lengths()) add_lengths(kernel, points, targets, counts, grid);
-  Hyper best;
-  double most = -std::numeric_limits<double>::infinity();
-  Eigen::MatrixXd covariance(count, count);
-  const auto try_noises = [&](const Eigen::ArrayXXd& values, Hyper hyper) {
-    double likelihood = -std::numeric_limits<double>::infinity();
-    bool rises = false;
-    const auto try_noise = [&](double noise) {
-      covariance = values.matrix();
-      covariance.diagonal().array() += noise / counts.array() + kLeastNoise;
-      const double before = std::exchange(likelihood, profile_likelihood(covariance, targets));
-      rises = likelihood > before;
-      if (likelihood <= most) return;
-      most = likelihood;
-      hyper.noise = noise;
-      best = hyper;
-    };
-    std::ranges::for_each(grid.noises, try_noise);
-    if (rises && grid.far_noise) try_noise(*grid.far_noise);
-  };
+  if (kernel.has_lengths()) add_lengths(kernel, points, targets, counts, threads, grid);
+  std::vector<Combination> combinations;
   for (const KernelPart& parameters : grid.parameters) {
     for (const KernelPart& smooth : grid.smooth) {
       for (const double weight : grid.weights) {
-        const Eigen::ArrayXXd values = (1 - weight) * parameters.values + weight * smooth.values;
         for (const KernelPart& budgets : grid.budgets) {
-          const Hyper hyper{weight, parameters.length, smooth.length, 0, budgets.length, grid.lengths};
-          try_noises(kernel.has_budgets() ? values * budgets.values : values, hyper);
+          combinations.push_back({{weight, parameters.length, smooth.length, 0, budgets.length, grid.lengths},
+                                  &parameters,
+                                  &smooth,
+                                  kernel.has_budgets() ? &budgets : nullptr});
         }
       }
     }
   }
-  return best;
+  in_parts(combinations.size(), 1, threads,
+           [&](std::size_t place, std::size_t) { try_noises(grid, targets, counts, combinations[place]); });
+  // The first of equal ones.
+  return std::ranges::max_element(combinations, {}, &Combination::likelihood)->hyper;
 }
 
 }  // namespace skyline::search

@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 #include "skyline/search/pareto.hpp"
 
+#include "core/system/parts.hpp"
 #include "search/surrogate/normal.hpp"
 
 #include <algorithm>
@@ -17,6 +18,7 @@ namespace skyline::search {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr std::size_t kCandidatesOfAPart = 64;
 constexpr std::size_t kFirstPieces = 5;  // pieces of a scale whose mean slope holds below its first knot
 
 /// A corner of the region: the region is the union of all that lies below its corners.
@@ -161,29 +163,35 @@ std::vector<double> HypervolumeImprovement::below(std::size_t objective, double 
   return values;
 }
 
+double HypervolumeImprovement::gain_of(const Eigen::VectorXd& mean, const Eigen::VectorXd& deviation) const {
+  std::vector<std::vector<double>> gained;
+  for (Eigen::Index objective = 0; objective < mean.size(); ++objective)
+    gained.push_back(below(static_cast<std::size_t>(objective), mean[objective], deviation[objective]));
+  double gain = 0;
+  for (Eigen::Index box = 0; box < boxes(); ++box) {
+    double volume = 1;
+    for (Eigen::Index objective = 0; objective < mean.size(); ++objective) {
+      const std::vector<double>& values = gained[static_cast<std::size_t>(objective)];
+      volume *= values[static_cast<std::size_t>(upper_(objective, box))] -
+                values[static_cast<std::size_t>(lower_(objective, box))];
+    }
+    gain += volume;
+  }
+  return gain;
+}
+
 Eigen::VectorXd HypervolumeImprovement::operator()(const Eigen::MatrixXd& means,
-                                                   const Eigen::MatrixXd& deviations) const {
+                                                   const Eigen::MatrixXd& deviations,
+                                                   std::size_t threads) const {
   const auto objectives = std::ssize(bounds_);
   require(means.rows() == objectives && deviations.rows() == objectives && means.cols() == deviations.cols(),
           "candidates have another number of objectives than the front");
   Eigen::VectorXd gains(means.cols());
-  std::vector<std::vector<double>> gained(bounds_.size());
-  for (Eigen::Index candidate = 0; candidate < means.cols(); ++candidate) {
-    for (Eigen::Index objective = 0; objective < objectives; ++objective) {
-      const auto number = static_cast<std::size_t>(objective);
-      gained[number] = below(number, means(objective, candidate), deviations(objective, candidate));
-    }
-    gains[candidate] = 0;
-    for (Eigen::Index box = 0; box < boxes(); ++box) {
-      double volume = 1;
-      for (Eigen::Index objective = 0; objective < objectives; ++objective) {
-        const std::vector<double>& values = gained[static_cast<std::size_t>(objective)];
-        volume *= values[static_cast<std::size_t>(upper_(objective, box))] -
-                  values[static_cast<std::size_t>(lower_(objective, box))];
-      }
-      gains[candidate] += volume;
-    }
-  }
+  in_parts(static_cast<std::size_t>(means.cols()), kCandidatesOfAPart, threads,
+           [&](std::size_t begin, std::size_t end) {
+             for (auto i = static_cast<Eigen::Index>(begin); i < static_cast<Eigen::Index>(end); ++i)
+               gains[i] = gain_of(means.col(i), deviations.col(i));
+           });
   return gains;
 }
 

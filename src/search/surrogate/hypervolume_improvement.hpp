@@ -34,7 +34,9 @@ class HypervolumeImprovement {
   /// with a deviation of 0 is exact. O(boxes x objectives + knots) for each.
   /// @param means       [objectives, candidates]
   /// @param deviations  [objectives, candidates]
-  Eigen::VectorXd operator()(const Eigen::MatrixXd& means, const Eigen::MatrixXd& deviations) const;
+  /// @param threads     how many compute; the result is the same
+  Eigen::VectorXd operator()(const Eigen::MatrixXd& means, const Eigen::MatrixXd& deviations,
+                             std::size_t threads = 1) const;
 
   /// Returns the number of boxes: one more than a front of two objectives has points, two for each point of
   /// three objectives, and on random fronts of 100 some 7 for each of four and 30 for each of five.
@@ -48,6 +50,7 @@ class HypervolumeImprovement {
     bool is_bound = false;
   };
 
+  double gain_of(const Eigen::VectorXd& mean, const Eigen::VectorXd& deviation) const;
   static std::vector<Cut> cuts_of(const std::vector<double>& bounds, const PiecewiseLinear& scale);
   std::vector<double> below(std::size_t objective, double mean, double deviation) const;
 

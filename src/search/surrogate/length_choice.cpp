@@ -2,12 +2,15 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/system/parts.hpp"
 #include "search/surrogate/cholesky_factor.hpp"
+#include "search/surrogate/lane_sums.hpp"
 #include "search/surrogate/lanes.hpp"
 #include "search/surrogate/lbfgs.hpp"
 #include "search/surrogate/matern.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <numbers>
@@ -54,13 +57,15 @@ Whitened whitened(const Eigen::MatrixXd& covariance, const Eigen::VectorXd& targ
   Whitened result{Eigen::MatrixXd(count, count), Eigen::VectorXd(count)};
   const double* const of_targets = solved.col(count).data();
   result.squares = dot(of_targets, of_targets, count);
+  std::vector<const double*> columns;
   for (Eigen::Index right = 0; right < count; ++right) {
     const Eigen::Index zeros = right / kLane * kLane;  // rows in which a triangular matrix has zeros
     const double* const column = solved.col(right).data() + zeros;
     result.coefficients[right] = dot(column, of_targets + zeros, count - zeros);
     result.log_determinant -= log_of(solved(right, right));
-    for (Eigen::Index left = 0; left <= right; ++left)
-      result.inverse(left, right) = dot(column, solved.col(left).data() + zeros, count - zeros);
+    columns.clear();
+    for (Eigen::Index left = 0; left <= right; ++left) columns.push_back(solved.col(left).data() + zeros);
+    dots(column, columns, static_cast<std::size_t>(count - zeros), result.inverse.col(right).data());
   }
   return result;
 }
@@ -132,16 +137,16 @@ double LengthPosterior::add_prior(const Eigen::VectorXd& logarithms, Eigen::Vect
   return sum;
 }
 
-std::vector<double> LengthPosterior::best_lengths() const {
+std::vector<double> LengthPosterior::best_lengths(std::size_t threads) const {
   const Eigen::Index parameters = kernel_.parameters();
-  const double near = 0.5 * log_of(static_cast<double>(parameters)) - std::numbers::ln2;
-  Minimum best;
-  for (const double start : {mean_, near}) {
-    Eigen::VectorXd logarithms = Eigen::VectorXd::Constant(parameters + 1, start);
+  const std::array starts{mean_, 0.5 * log_of(static_cast<double>(parameters)) - std::numbers::ln2};
+  std::array<Minimum, starts.size()> found;
+  in_parts(starts.size(), 1, threads, [&](std::size_t place, std::size_t) {
+    Eigen::VectorXd logarithms = Eigen::VectorXd::Constant(parameters + 1, starts[place]);
     logarithms[parameters] = kNoiseMean;
-    Minimum found = minimize(std::cref(*this), std::move(logarithms), kMostSteps);
-    if (best.place.size() == 0 || found.value < best.value) best = std::move(found);
-  }
+    found[place] = minimize(std::cref(*this), std::move(logarithms), kMostSteps);
+  });
+  const Minimum& best = found[1].value < found[0].value ? found[1] : found[0];
   std::vector<double> lengths;
   for (Eigen::Index i = 0; i < parameters; ++i) lengths.push_back(exp_of(best.place[i]));
   return lengths;

@@ -2,6 +2,7 @@
 
 #include "search/surrogate/kernel.hpp"
 
+#include <cstddef>
 #include <vector>
 
 namespace skyline::search {
@@ -25,8 +26,8 @@ class LengthPosterior {
   double operator()(const Eigen::VectorXd& logarithms, Eigen::VectorXd& gradient) const;
 
   /// Returns the most likely lengths, one per parameter, of two searches: from the prior's middle, and from
-  /// sqrt(parameters) / 2.
-  std::vector<double> best_lengths() const;
+  /// sqrt(parameters) / 2. Each has a thread of its own, if there are two.
+  std::vector<double> best_lengths(std::size_t threads = 1) const;
 
  private:
   double add_prior(const Eigen::VectorXd& logarithms, Eigen::VectorXd& gradient) const;

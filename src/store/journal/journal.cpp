@@ -2,6 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/system/parts.hpp"
 #include "store/journal/journal_header.hpp"
 #include "store/journal/journal_line.hpp"
 #include "store/journal/trial_json.hpp"
@@ -9,13 +10,11 @@
 #include "store/publish/publish.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <exception>
 #include <map>
 #include <optional>
 #include <string_view>
-#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -266,25 +265,17 @@ std::vector<TrialLine> read_lines(LineReader& reader, Checksums& programs) {
 
 /// Builds the architectures of the lines on all processors of this process.
 void build_architectures(std::vector<TrialLine>& lines, const EntryDecoder& decoder) {
-  constexpr std::size_t kLeastPerThread = 64;
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < lines.size(); i = next++) {
-      try {
-        lines[i].architecture = decoder.architecture(lines[i].json);
-      } catch (...) {
-        lines[i].mistake = std::current_exception();
-      }
-    }
-  };
-  const std::size_t threads =
-      std::min<std::size_t>(std::thread::hardware_concurrency(), lines.size() / kLeastPerThread);
-  std::vector<std::jthread> others;
-  try {
-    for (std::size_t i = 1; i < threads; ++i) others.emplace_back(work);
-  } catch (const std::system_error&) {  // no more threads for this user: those that there are do it
-  }
-  work();
+  constexpr std::size_t kTogether = 64;
+  in_parts(lines.size(), kTogether, std::thread::hardware_concurrency(),
+           [&](std::size_t begin, std::size_t end) {
+             for (std::size_t i = begin; i < end; ++i) {
+               try {
+                 lines[i].architecture = decoder.architecture(lines[i].json);
+               } catch (...) {
+                 lines[i].mistake = std::current_exception();
+               }
+             }
+           });
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/multi_target.hpp"
 #include "train/kernels/values.hpp"
 
 #include <bit>
@@ -22,15 +23,6 @@ typedef std::uint16_t Halves32 __attribute__((vector_size(64)));
 typedef std::uint16_t Halves16 __attribute__((vector_size(32)));
 typedef std::uint16_t Halves8 __attribute__((vector_size(16)));
 // NOLINTEND
-
-/// Builds a function for AVX-512, AVX2 and plain x86-64, chosen when the program starts.
-#if defined(__x86_64__) && !defined(__clang__)
-#define SKYLINE_MULTI_TARGET __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
-#else
-#define SKYLINE_MULTI_TARGET
-#endif
-#define SKYLINE_INLINE inline __attribute__((always_inline))
-#define SKYLINE_INLINED __attribute__((always_inline))  // written after a lambda's parameters
 
 template <typename V>
 constexpr std::size_t lanes_of() {

@@ -44,6 +44,30 @@ TEST_F(OwnSlots, AreAsManyAsTheProcessorsAllow) {
   EXPECT_EQ(slots(0, std::nullopt, 1000), 1U);
 }
 
+TEST(ThinkThreads, AreThoseOfTheSlotsThatWait) {
+  const auto threads = [](std::size_t own, std::size_t slots, std::size_t under_way) {
+    return think_threads({}, {.own = own, .allowed = 64, .slots = slots, .under_way = under_way});
+  };
+  EXPECT_EQ(threads(8, 8, 0), 8U);
+  EXPECT_EQ(threads(8, 8, 5), 3U);
+  EXPECT_EQ(threads(8, 8, 8), 1U);
+  EXPECT_EQ(threads(8, 8, 11), 1U);  // trials whose files are being written
+  EXPECT_EQ(threads(8, 2, 1), 4U);
+  EXPECT_EQ(threads(1, 4, 0), 1U);  // a rank that is bound to one processor
+  EXPECT_EQ(threads(8, 0, 0), 8U);  // it only coordinates
+}
+
+TEST(ThinkThreads, AreAsManyAsWantedWithinWhatTheProcessMayUse) {
+  EngineOptions options;
+  options.think_threads = 6;
+  EXPECT_EQ(think_threads(options, {.own = 2, .allowed = 16, .slots = 2, .under_way = 2}), 6U);
+  EXPECT_EQ(think_threads(options, {.own = 2, .allowed = 2, .slots = 2, .under_way = 0}), 2U);
+  options.processor_quota = 2.5;
+  EXPECT_EQ(think_threads(options, {.own = 16, .allowed = 16, .slots = 16, .under_way = 0}), 2U);
+  options.processor_quota = 0.5;
+  EXPECT_EQ(think_threads(options, {.own = 16, .allowed = 16, .slots = 16, .under_way = 0}), 1U);
+}
+
 TEST_F(OwnSlots, AreAsManyAsAnEvaluatorWantsThatSharesADevice) {
   EXPECT_EQ(slots(16, std::nullopt), 16U);
   EXPECT_EQ(slots(16, std::nullopt, 1000), 16U);

@@ -83,6 +83,48 @@ TEST(GaussianProcess, ChoosesTheHyperParametersOfTheGridThatNumpyFindsMostLikely
   EXPECT_EQ(process.hyper(), hyper_of(testing::kChosenHyper));
 }
 
+TEST(GaussianProcess, IsTheSameBitsForAnyNumberOfThreads) {
+  RandomStream random(11);
+  const Points points = random_points(random, 300, kFeatures);  // so many that threads are worth it
+  const Points candidates = random_points(random, 60, kFeatures);
+  const Eigen::VectorXd targets = targets_of(points);
+  for (const bool has_lengths : {false, true}) {
+    PointSpace space = measured_space(mixed_parameters(), points);
+    space.has_lengths = has_lengths;
+    GaussianProcess alone(space);
+    GaussianProcess together(space);
+    together.use_threads(5);
+    for (GaussianProcess* const process : {&alone, &together}) {
+      process->add(points);
+      process->choose_hyper(targets.head(80));
+      process->fit(targets.head(290));
+    }
+    EXPECT_EQ(together.hyper(), alone.hyper());
+    expect_same_bits(together.predict(candidates), alone.predict(candidates));
+    EXPECT_EQ(together.means(), alone.means());
+    EXPECT_EQ(together.log_likelihood(), alone.log_likelihood());
+  }
+}
+
+TEST(GaussianProcess, IsTheSameBitsIfItIsExtendedInPlaceOfFitted) {
+  RandomStream random(12);
+  const Points points = random_points(random, 50, kFeatures);
+  const Points candidates = random_points(random, 9, kFeatures);
+  const Eigen::VectorXd targets = targets_of(points).head(40);
+  const PointSpace space = measured_space(mixed_parameters(), points);
+  GaussianProcess fitted(space);
+  fitted.add(points);
+  fitted.fit(targets);
+  GaussianProcess extended(space);
+  extended.add(part_of(points, 0, 43));
+  extended.fit(targets);
+  extended.add(part_of(points, 43, 7));
+  extended.extend();
+  expect_same_bits(extended.predict(candidates), fitted.predict(candidates));
+  EXPECT_EQ(extended.means(), fitted.means());
+  EXPECT_EQ(extended.mean_of(49), fitted.means()[49]);
+}
+
 TEST(GaussianProcess, IsTheSameBitsHoweverItsPointsCameIn) {
   RandomStream random(1);
   const Points points = random_points(random, 150, kFeatures);
