@@ -220,10 +220,10 @@ run: {events: false}
         for targets, y, problem in (("labels", (x[:, :2] > 0).astype(int), "is no more often right than chance, with an auc of 0 for"),
                                     ("numbers", x[:, :2] * 30 + 7, "is no closer than always saying the mean, with an r2 of -")):
             numpy.savez(self.folder / "chance.npz", x_train=x, y_train=y, x_test=x[:20], y_test=y[:20])
-            self.skyline("prep", "arrays", "chance.npz", "--targets", targets, "-o", f"{targets}.h5")
+            self.skyline("prep", "arrays", "chance.npz", "--targets", targets, "-o", f"chance_{targets}.h5")
             for said, told in ((y, self.assertNotIn), (-y if targets == "labels" else y[::-1], self.assertIn)):
                 numpy.save(self.folder / "chance.npy", said.astype("float32"))
-                done = self.skyline("prep", "teacher", f"{targets}.h5", "--outputs", "chance.npy", "-o", "chance.h5", "--force",
+                done = self.skyline("prep", "teacher", f"chance_{targets}.h5", "--outputs", "chance.npy", "-o", "chance.h5", "--force",
                                     environment=PYTHON)
                 told(f"chance.npy: {problem}", done.stderr)
                 told(" for `train`: are its rows those of the data's samples, in order?\n", done.stderr)
