@@ -39,7 +39,8 @@ class Conditional(RunsCase):
         super().setUpClass()
         (cls.folder / "trainer.py").write_text(TRAINER)
         (cls.folder / "run.yaml").write_text(CONFIG)
-        cls.said = cls().skyline("search", "run.yaml", "--run", "all").stderr
+        done = cls().skyline("search", "run.yaml", "--run", "all")
+        cls.said = done.stdout + done.stderr
 
     def rows(self, run):
         with open(self.folder / run / "search_state.csv", newline="", encoding="utf-8") as file:
@@ -50,6 +51,10 @@ class Conditional(RunsCase):
         self.assertEqual({trial["status"] for trial in trials}, {"ok"})
         self.assertEqual(len(trials), TRIALS)
         self.assertEqual(len({trial["arch_id"] for trial in trials}), TRIALS)
+        for line in map(json.loads, self.canonical("all").splitlines()[1:]):
+            genotype = line["genotype"]
+            self.assertEqual(list(genotype), ["optimizer", "momentum", "nesterov", "rate"])
+            self.assertEqual(genotype["momentum"] is None, genotype["optimizer"] == "adam", genotype)
         for row in self.rows("all"):
             self.assertEqual(row["momentum"] == "", row["optimizer"] == "adam", row)
             self.assertEqual(row["nesterov"] == "", row["momentum"] in ("", "0"), row)
@@ -79,9 +84,9 @@ class Conditional(RunsCase):
         self.assertIn(f"24 genotypes, 24 valid, {TRIALS} different architectures", self.skyline("validate", "run.yaml").stdout)
         refused = self.skyline("validate", "run.yaml", "--set", "space.where=$momentum < 0.95", expect=2).stderr
         self.assertIn("reads `$momentum` where it is not used, for optimizer=adam", refused)
-        refused = self.skyline("validate", "run.yaml", "--set", "command.epoch_cost=$momentum + 1", expect=2).stderr
-        self.assertIn("command.epoch_cost: reads `$momentum` where it is not used, for optimizer=adam", refused)
-        self.skyline("validate", "run.yaml", "--set", "command.epoch_cost=if($optimizer == sgd, $momentum, 0) + 1")
+        refused = self.skyline("validate", "run.yaml", "--set", "command.cost=$momentum + 1", expect=2).stderr
+        self.assertIn("command.cost: reads `$momentum` where it is not used, for optimizer=adam", refused)
+        self.skyline("validate", "run.yaml", "--set", "command.cost=if($optimizer == sgd, $momentum, 0) + 1")
         refused = self.skyline("validate", "run.yaml", "--set", "command.metrics.size={is: '2 * $momentum'}", expect=2).stderr
         self.assertIn("reads `$momentum` where it is not used", refused)
 

@@ -60,9 +60,11 @@ void encode_trial(const trial::Trial& trial, const space::SearchSpace& space, Js
   const space::Architecture& architecture = trial.architecture();
   add_name(line, trial);
   Json& genotype = line["genotype"] = make_object(space.parameters().size());
+  const std::vector<bool> in_use = space.in_use(architecture.genotype);
   for (std::size_t i = 0; i < space.parameters().size(); ++i) {
     const space::Parameter& parameter = space.parameters()[i];
-    genotype[parameter.name] = encode_value(parameter.values.at(architecture.genotype.choices.at(i)));
+    const space::Value& value = parameter.values.at(architecture.genotype.choices.at(i));
+    genotype[parameter.name] = in_use[i] ? encode_value(value) : Json(nullptr);
   }
   for (std::size_t i = 0; i < architecture.counted.size(); ++i)
     line[kCosts][space.counted().at(i)] = encode_number(architecture.counted[i]);
@@ -174,9 +176,12 @@ space::Genotype EntryDecoder::genotype(const Json& values) const {
   for (const space::Parameter& parameter : parameters) {
     const auto found = values.find(parameter.name);
     if (found == values.end()) throw UserError("genotype: no value of parameter `" + parameter.name + "`");
-    const auto place = std::ranges::find_if(
-        parameter.values, [&](const space::Value& value) { return is_encoded(value, *found); });
-    if (place == parameter.values.end()) {
+    auto place = std::ranges::find_if(parameter.values,
+                                      [&](const space::Value& value) { return is_encoded(value, *found); });
+    const bool is_none = place == parameter.values.end() && found->is_null();
+    if (is_none && std::ranges::count(space_.conditional(), parameter.name) > 0) {
+      place = parameter.values.begin();  // one that is not in use
+    } else if (place == parameter.values.end()) {
       throw UserError("genotype: " + found->dump() + " is not a value of parameter `" + parameter.name +
                       "` in this space");
     }
