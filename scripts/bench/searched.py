@@ -31,7 +31,8 @@ class Program:
         done = subprocess.run([str(word) for word in (self.skyline, *words)], capture_output=True, text=True,
                               env=dict(os.environ, OMP_NUM_THREADS="1"), check=False)
         if done.returncode:
-            sys.exit(f"{SCRIPT}: skyline {words[0]}: {done.stderr.strip().splitlines()[-1]}")
+            said = done.stderr.strip().splitlines() or [f"ended with {done.returncode}"]  # who is stopped or killed says nothing
+            sys.exit(f"{SCRIPT}: skyline {words[0]}: {said[-1]}")
         return done.stdout
 
     def search(self, folder, section, *words, seed=1):

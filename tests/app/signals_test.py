@@ -53,6 +53,7 @@ class Signals(RunsCase):
                            "group=*_{group}_*", "--with", "bands=20").stdout
         for line in ("preset sound: ", "6 groups of sounds, e.g. `s0` (--with group=)", "length: 0.3 s, which leaves 95 of 100 sounds whole"):
             self.assertIn(line, out)
+        self.assertIn("  augment: {time_shift: 1, time_mask: 2, frequency_mask: 3} ", (self.folder / "words.yaml").read_text())
         self.skyline("search", "words.yaml", "--run", "words_run", *SHORT, ranks=2)
         for number in range(3):
             self.spoken("new", 1, 7, number, rate=16000)

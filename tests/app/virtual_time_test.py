@@ -43,7 +43,7 @@ class VirtualTime(RunsCase):
     def test_a_simulation_says_which_trials_are_long_enough_for_a_search_that_thinks(self):
         output = self.skyline("simulate", *CONFIG, "--slots", "1,64", "--trials", "200", "--think", "50ms").stdout
         self.assertIn("# a search that takes 0.0500 s for each proposal keeps 1 slot busy with trials of 0.0500 s or more, 64 slots busy "
-                      "with trials of 3.2 s or more\n", output)
+                      "with trials of 3.20 s or more\n", output)
 
     def test_a_simulation_takes_the_times_of_a_run(self):
         output = self.skyline("simulate", *CONFIG, "--slots", "2", "--search", "--from", "whole").stdout

@@ -18,6 +18,8 @@ namespace {
 
 constexpr std::size_t kValidationLimit = 2000;
 constexpr std::int64_t kCropped = 16;  // pixels of a side for one of the crop
+constexpr std::int64_t kShifted = 10;  // frames of a sound for one of the shift
+constexpr std::int64_t kMasked = 6;    // frames and bands of a sound for one of a mask
 
 bool is_image(const space::Shape& sample) {
   return sample.height > 1;
@@ -72,8 +74,19 @@ std::string data_section(const store::Dataset& dataset, const std::string& file)
   return text;
 }
 
-std::string augmentation(const store::Dataset& dataset) {
+/// Without it the networks learn the voices and the moments of the training sounds.
+std::string augmentation_of_sounds(const space::Shape& sample) {
+  const auto part = [](std::int64_t side, std::int64_t of) {
+    return std::to_string(std::max<std::int64_t>(side / of, 1));
+  };
+  return "  augment: {time_shift: " + part(sample.width, kShifted) +
+         ", time_mask: " + part(sample.width, kMasked) + ", frequency_mask: " + part(sample.height, kMasked) +
+         "}   # frames, frames and bands\n";
+}
+
+std::string augmentation(const Preset& preset, const store::Dataset& dataset) {
   const space::Shape& sample = dataset.shape();
+  if (preset.for_sounds) return augmentation_of_sounds(sample);
   const std::int64_t crop = is_image(sample) ? side(sample) / kCropped : 0;
   if (crop == 0) return "";
   const bool flip = sample.channels == 3;
@@ -179,8 +192,8 @@ std::string configuration_text(const Preset& preset, const store::Dataset& datas
                      store::read_file(shipped_file("configs/presets/" + file)) +
                      "  epochs: " + objective::number_text(search.epochs) +
                      "   # budget of a trial of the search\n" + "  batch: " + std::to_string(search.batch) +
-                     "\n" + augmentation(dataset) + training_of_uneven(dataset) + "objectives:\n  - " +
-                     quality(dataset, search) + "\n";
+                     "\n" + augmentation(preset, dataset) + training_of_uneven(dataset) +
+                     "objectives:\n  - " + quality(dataset, search) + "\n";
   for (const std::string& cost : search.minimized) text += "  - minimize: " + cost + "\n";
   text += constraints_text(search);
   text += "search: {trials: " + std::to_string(search.trials) + "}\n" + final_text(search);
