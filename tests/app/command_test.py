@@ -144,7 +144,8 @@ class Command(TrainerCase):
         self.trainer.write_text(text)
         more = ("search", config, "--run", "edited", "--resume", "--set", "search.trials=4")
         told = (f"{self.trainer}` has changed since its trials were trained, and its results would be of two versions: restore what "
-                "was there, begin a run in another folder, or add --changed")
+                f"was there, begin a run in another folder, or add --changed (checksum {checksum(text)[:12]}, was "
+                f"{checksum(text[:-1])[:12]})\n")
         self.assertIn("skyline: --resume edited: `" + told, self.skyline(*more, ranks=2, expect=2).stderr)
         self.assertEqual(self.canonical("edited"), begun)
         done = self.skyline(*more, "--changed", ranks=2)
@@ -159,7 +160,8 @@ class Command(TrainerCase):
         train = ("train", "edited", "--trial", 4, "--epochs", 2)
         self.skyline(*train, "--run", "again")
         self.trainer.write_text(text + "\n")
-        self.assertIn(f"skyline: {self.folder.resolve()}/edited: `{told}", self.skyline(*train, "--run", "final", expect=2).stderr)
+        refused = self.skyline(*train, "--run", "final", expect=2).stderr
+        self.assertIn(f"skyline: {self.folder.resolve()}/edited: `{told.partition(' (')[0]} (checksum ", refused)
         self.assertFalse((self.folder / "final").exists())
         self.skyline(*train, "--run", "final", "--changed")
         lines = [json.loads(line) for line in self.canonical("final").splitlines()]

@@ -87,7 +87,8 @@ class Teacher(RunsCase):
         numpy.save(self.folder / "zeros.npy", numpy.zeros_like(self.outputs))
         self.prep("--outputs", "zeros.npy", out="mine.h5")
         refused = self.skyline("search", "--run", "changed", "--resume", "--set", "search.iterations=3", expect=2).stderr
-        self.assertIn("`training.teacher` has changed since its trials were trained", refused)
+        self.assertRegex(refused, "`training.teacher` has changed since its trials were trained, and its results would be of two versions: .*"
+                         r" \(checksum [0-9a-f]{12}, was [0-9a-f]{12}\)\n$")
         (self.folder / "mine.h5").unlink()
         self.skyline("predict", "changed", "--front", "--data", self.digits)
         self.skyline("export", "changed", "--front")
@@ -150,6 +151,12 @@ run: {events: false}
         (self.folder / "command.yaml").write_text("space: {parameters: {x: {choice: [1, 2]}}}\nobjectives: [{maximize: score}]\n"
                                                   "command: {run: [sh, train.sh], metrics: [score: {better: higher}], teacher: {file: t.h5}}\n")
         self.assertIn("command: unknown key `teacher`", self.skyline("validate", "command.yaml", expect=2).stderr)
+        (self.folder / "table.csv").write_text("x,score\n1,0.5\n2,0.75\n")
+        (self.folder / "table.yaml").write_text("space: {parameters: {x: {choice: [1, 2]}}}\nobjectives: [{maximize: score}]\n"
+                                                "table: {file: table.csv, metrics: [{name: score, column: score, better: higher}], teacher: {file: t.h5}}\n"
+                                                "search: {algorithm: random, trials: 1}\n")
+        refused = self.skyline("validate", "table.yaml", expect=2).stderr
+        self.assertEqual((refused.count("\n"), "table: unknown key `teacher`" in refused), (1, True), refused)
 
     def test_other_files_than_one_array_of_float_numbers_are_refused(self):
         npy = self.folder / "no.npy"
@@ -205,6 +212,21 @@ run: {events: false}
         numpy.save(self.folder / "rolled.npy", numpy.random.default_rng(2).normal(size=self.outputs.shape))
         done = self.skyline("prep", "teacher", self.digits, "--outputs", "rolled.npy", "-o", "rolled.h5", environment=PYTHON)
         self.assertIn("are its rows those of the data's samples, in order?", done.stderr)
+        self.assertIn("hardly more often right than always saying the commonest class", done.stderr)
+
+    def test_rows_of_labels_and_numbers_no_better_than_chance_are_warned_of(self):
+        rng = numpy.random.default_rng(6)
+        x = rng.normal(size=(200, 4)).astype("float32")
+        for targets, y, problem in (("labels", (x[:, :2] > 0).astype(int), "is no more often right than chance, with an auc of 0 for"),
+                                    ("numbers", x[:, :2] * 30 + 7, "is no closer than always saying the mean, with an r2 of -")):
+            numpy.savez(self.folder / "chance.npz", x_train=x, y_train=y, x_test=x[:20], y_test=y[:20])
+            self.skyline("prep", "arrays", "chance.npz", "--targets", targets, "-o", f"chance_{targets}.h5")
+            for said, told in ((y, self.assertNotIn), (-y if targets == "labels" else y[::-1], self.assertIn)):
+                numpy.save(self.folder / "chance.npy", said.astype("float32"))
+                done = self.skyline("prep", "teacher", f"chance_{targets}.h5", "--outputs", "chance.npy", "-o", "chance.h5", "--force",
+                                    environment=PYTHON)
+                told(f"chance.npy: {problem}", done.stderr)
+                told(" for `train`: are its rows those of the data's samples, in order?\n", done.stderr)
 
 
 if __name__ == "__main__":

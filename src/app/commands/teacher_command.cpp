@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace skyline::app {
@@ -23,18 +25,43 @@ struct TeacherArguments {
   bool force = false;
 };
 
-/// Warns of outputs that may be those of other samples: a permuted file would be learned silently.
-void warn_of_chance(const store::Dataset& dataset, const TaughtData& taught) {
-  if (dataset.train().target_kind() != store::TargetKind::kClasses) return;
+/// Says that a class alone would be about as often right for the training samples; empty if it would not.
+std::string chance_of_classes(const store::Dataset& dataset, double accuracy) {
   std::vector<std::size_t> counts(dataset.class_names().size());
   for (const std::int32_t each : dataset.train().classes()) ++counts[static_cast<std::size_t>(each)];
   constexpr double kHardly = 0.1;  // part of the way from the commonest class to all samples
   const double most =
       static_cast<double>(*std::ranges::max_element(counts)) / static_cast<double>(dataset.train().count);
-  if (taught.scores.front().metrics.front().second > most + kHardly * (1 - most)) return;
-  log::warning(taught.source + ": is hardly more often right than always saying the commonest class, " +
-               objective::number_text(most) +
-               " of `train`: are its rows those of the data's samples, in order?");
+  if (accuracy > most + kHardly * (1 - most)) return {};
+  return "is hardly more often right than always saying the commonest class, " +
+         objective::number_text(most) + " of `train`";
+}
+
+/// Warns of outputs that may be those of other samples: a permuted file would be learned silently.
+void warn_of_chance(const store::Dataset& dataset, const TaughtData& taught) {
+  const auto value_of = [&taught](const std::string& metric) {
+    const auto& metrics = taught.scores.front().metrics;
+    return std::ranges::find(metrics, metric, &std::pair<std::string, double>::first)->second;
+  };
+  std::string problem;
+  switch (dataset.train().target_kind()) {
+    case store::TargetKind::kClasses:
+      problem = chance_of_classes(dataset, value_of("accuracy"));
+      break;
+    case store::TargetKind::kLabels:
+      if (const double auc = value_of("auc"); auc <= 0.5)
+        problem = "is no more often right than chance, with an auc of " + objective::number_text(auc) +
+                  " for `train`";
+      break;
+    case store::TargetKind::kNumbers:
+      if (const double r2 = value_of("r2"); r2 <= 0) {
+        problem = "is no closer than always saying the mean, with an r2 of " + objective::number_text(r2) +
+                  " for `train`";
+      }
+      break;
+  }
+  if (problem.empty()) return;
+  log::warning(taught.source + ": " + problem + ": are its rows those of the data's samples, in order?");
 }
 
 int run_teacher(const TeacherArguments& arguments) {

@@ -192,17 +192,24 @@ void check_not_shortened(const store::RunPaths& paths, const search::Searcher& s
 store::Checksums check_programs(const std::string& run, const store::Checksums& recorded,
                                 const RunConfig& config, const SearchArguments& arguments) {
   const store::Checksums found = config.programs();
+  constexpr std::size_t kDigits = 12;  // the message has so many of a checksum
   store::Checksums now;
   std::vector<std::string> changed;
+  std::string sums;  // what the last of them was, and is
   for (const auto& [name, sum] : recorded) {
     const auto file = found.find(name);
     now[name] = file != found.end() ? file->second : "";
-    if (now[name] != sum) changed.push_back('`' + name + (now[name].empty() ? "` (not there)" : "`"));
+    if (now[name] == sum) continue;
+    const bool there = !now[name].empty();
+    changed.push_back('`' + name + (there ? "`" : "` (not there)"));
+    sums =
+        there ? " (checksum " + now[name].substr(0, kDigits) + ", was " + sum.substr(0, kDigits) + ")" : "";
   }
   if (changed.empty() || arguments.changed) return now;
   throw UserError(run + ": " + joined(changed) + (changed.size() > 1 ? " have" : " has") +
                   " changed since its trials were trained, and its results would be of two versions: restore "
-                  "what was there, begin a run in another folder, or add --changed");
+                  "what was there, begin a run in another folder, or add --changed" +
+                  (changed.size() == 1 ? sums : ""));
 }
 
 /// Notes the user's programs of a run that begins, or checks those of one that is resumed.

@@ -262,24 +262,17 @@ class TrainingEvaluator final : public TrainingForecast {
 
 }  // namespace
 
-std::unique_ptr<trial::Evaluator> make_training_evaluator(const TrainingOptions& options,
-                                                          Normalization normalization,
-                                                          std::shared_ptr<const store::Dataset> dataset,
-                                                          store::SplitIndices split, bool measure_latency,
-                                                          DeviceUse device,
-                                                          std::shared_ptr<const NodeMemoryLimiter> memory,
-                                                          std::vector<std::int64_t> calibration) {
+std::unique_ptr<trial::Evaluator> make_training_evaluator(
+    const TrainingOptions& options, Normalization normalization,
+    std::shared_ptr<const store::Dataset> dataset, store::SplitIndices split, bool measure_latency,
+    DeviceUse device, std::shared_ptr<const NodeMemoryLimiter> memory, std::vector<std::int64_t> calibration,
+    std::shared_ptr<const store::Teacher> teacher) {
   if (device.accelerator == nullptr && options.precision == Precision::kTf32) {
     throw UserError(
         "`training.precision` is tf32, which needs a GPU, and networks are trained on the CPU: expected fp32 "
         "or bf16");
   }
   install_memory_pool();
-  std::shared_ptr<const store::Teacher> teacher;
-  if (options.teacher) {
-    teacher = store::Teacher::open(options.teacher->file, true);
-    teacher->check_data(*dataset);
-  }
   TrainingSetup setup =
       setup_for(device, options, dataset, std::move(split), normalization, std::move(teacher));
   setup.measure_latency = measure_latency;

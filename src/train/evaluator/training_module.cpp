@@ -1,5 +1,6 @@
 #include "evaluate/job_ranks.hpp"
 #include "store/data/sample_draw.hpp"
+#include "store/data/teacher.hpp"
 #include "train/evaluator/inference.hpp"
 #include "train/evaluator/step_profile.hpp"
 #include "train/evaluator/training_evaluator.hpp"
@@ -50,8 +51,15 @@ std::unique_ptr<trial::Evaluator> make_evaluator(TrainingOptions options,
     calibration = store::calibration_samples(*services.dataset, services.split, store::kCalibrationSamples,
                                              services.seed);
   }
+  std::shared_ptr<const store::Teacher> teacher;
+  if (options.teacher) {
+    const bool verifies = services.place.node_rank == 0;  // once per node, as the data set
+    teacher = store::Teacher::open(options.teacher->file, verifies);
+    teacher->check_data(*services.dataset);
+  }
   return make_training_evaluator(options, services.normalization, services.dataset, services.split, latency,
-                                 std::move(device), std::move(memory), std::move(calibration));
+                                 std::move(device), std::move(memory), std::move(calibration),
+                                 std::move(teacher));
 }
 
 constexpr TrainingModule kModule = {kModuleInterface, &linked_torch_version, &make_evaluator, &infer,
