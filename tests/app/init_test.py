@@ -76,6 +76,11 @@ class Init(RunsCase):
         self.assertIn("inverted", self.text())
         self.init(self.arrays((1, 10, 12)), "--preset", "sound")
         self.assertIn("depthwise_conv2d", self.text())
+        self.init(self.arrays((1, 3, 64)), "--preset", "signals-plane")
+        self.assertIn("kernel: {choice: [[1, 3], [1, 5], [1, 7], [3, 3], [3, 5]], each: true}", self.text())
+        said = self.skyline("validate", "mine.yaml").stdout
+        self.assertNotIn("a window is larger", said)
+        self.skyline("search", "mine.yaml", "--run", "plane_run", *SHORT)
 
     def test_the_list_has_a_line_for_each_file_and_for_each_board_of_the_page(self):
         of_presets, of_boards = self.skyline("init", "--list").stdout.split("\n\n")
@@ -112,6 +117,7 @@ class Init(RunsCase):
 
     def test_every_preset_has_int8_kernels_for_all_its_layers(self):
         for shape, options in (((1, 8, 8), ()), ((3, 16, 16), ()), ((3, 48, 48), ()), ((3, 16, 16), ("--preset", "images-mobile")),
+                               ((1, 3, 64), ("--preset", "signals-plane")),
                                ((2, 16), ("--with", "layout=ncl")), ((2, 128), ("--with", "layout=ncl")), ((5,), ())):
             with self.subTest(shape, options=options):
                 self.init(self.arrays(shape), *options, "--board", "1Mi,4Mi")
@@ -219,7 +225,9 @@ class Init(RunsCase):
         for arguments, expected in (
                 ([prepared, "-o", "a.yaml", "--preset", "image"], "--preset: unknown preset `image`, did you mean `images`?"),
                 ([prepared, "-o", "a.yaml", "--preset", "table"],
-                 "--preset table: it is for rows of a table: multilayer perceptrons, and samples are 1x8x8"),
+                 "--preset table: it is for rows of a table: multilayer perceptrons, and samples are 1x8x8, for which there is "
+                 "images-small"),
+                ([prepared, "-o", "a.yaml", "--preset", "signals-plane"], "and samples are 1x8x8, for which there is images-small"),
                 ([prepared, "-o", "a.yaml", "--with", "size=8"], "--with: .*digits.h5 is a prepared data set"),
                 ([prepared, "-o", "a.yaml", "--flops", "many"],
                  "--flops: expected a number above 0, e.g. 300k or 1.5M, got many"),

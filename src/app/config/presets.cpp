@@ -132,6 +132,12 @@ const std::vector<Preset>& presets() {
        [](const space::Shape& sample) { return is_sequence(sample) && sample.width < 128; }},
       {"signals", "sequences of 128 steps and more: dilated temporal convolutions in three stages",
        [](const space::Shape& sample) { return is_sequence(sample) && sample.width >= 128; }},
+      {"signals-plane",
+       "signals as images of one plane, 3 channels and 64 steps or more: temporal convolutions whose "
+       "kernels have two sides; only by --preset",
+       [](const space::Shape& sample) {
+         return sample.height >= 3 && sample.channels == 1 && sample.width >= 64;
+       }},
       {"table", "rows of a table: multilayer perceptrons",
        [](const space::Shape& sample) { return !is_image(sample) && !is_sequence(sample); }}};
   return all;
@@ -140,16 +146,22 @@ const std::vector<Preset>& presets() {
 const Preset& find_preset(const std::string& name, const store::Dataset& dataset) {
   const space::Shape& sample = dataset.shape();
   const std::string preparation = dataset.preparation();
+  std::vector<std::string> fitting;
   const bool of_sounds = !preparation.empty() && store::read_preparation(preparation).of_sounds();
   std::vector<std::string> names;
+  const Preset* named = nullptr;
   for (const Preset& preset : presets()) {
     names.emplace_back(preset.name);
-    const bool is_meant =
-        name.empty() ? preset.fits(sample) && (of_sounds || !preset.for_sounds) : preset.name == name;
+    const bool is_for_these = preset.fits(sample) && (of_sounds || !preset.for_sounds);
+    if (is_for_these) fitting.emplace_back(preset.name);
+    const bool is_meant = name.empty() ? is_for_these : preset.name == name;
     if (!is_meant) continue;
     if (preset.fits(sample)) return preset;
-    throw UserError("--preset " + name + ": it is for " + std::string(preset.meaning) + ", and samples are " +
-                    space::to_text(sample));
+    named = &preset;
+  }
+  if (named != nullptr) {
+    throw UserError("--preset " + name + ": it is for " + std::string(named->meaning) + ", and samples are " +
+                    space::to_text(sample) + ", for which there is " + joined(fitting, " or "));
   }
   throw UserError("--preset: unknown preset `" + name + "`, " + suggestion(name, names));
 }
