@@ -70,7 +70,9 @@ struct BatchTensors {
                         .cutout = static_cast<std::int32_t>(augment.cutout),
                         .flip = augment.flip,
                         .height = static_cast<std::int32_t>(pixels.size(2)),
-                        .width = static_cast<std::int32_t>(pixels.size(3))},
+                        .width = static_cast<std::int32_t>(pixels.size(3)),
+                        .is_grey = pixels.size(1) == 1,
+                        .trivial = {.most = augment.trivial > 0 ? kernels::kOneFactor : 0}},
             .mix = {.mixup = mixes ? mixup.const_data_ptr<float>() : nullptr,
                     .cutmix = mixes ? cutmix.const_data_ptr<float>() : nullptr,
                     .samples = order.size(0)},
@@ -115,6 +117,13 @@ TEST_F(GpuGather, GivesTheCpusBits) {
     expect_the_cpus_bits(BatchTensors(3, 32, 32, 200), augment);
     expect_the_cpus_bits(BatchTensors(2, 5, 7, 1), augment);
   }
+}
+
+TEST_F(GpuGather, ChangesImagesByOneOperationToTheCpusBits) {
+  const AugmentOptions augment{.crop = 2, .trivial = 1};
+  expect_the_cpus_bits(BatchTensors(1, 28, 28, 200), augment);
+  expect_the_cpus_bits(BatchTensors(3, 48, 48, 200), augment);
+  expect_the_cpus_bits(BatchTensors(3, 32, 32, 200).mixed(), augment);
 }
 
 TEST_F(GpuGather, MixesToTheCpusBits) {

@@ -6,8 +6,10 @@
 namespace skyline::cuda {
 namespace {
 
+using train::kernels::Curves;
 using train::kernels::DropoutMask;
 using train::kernels::DropoutPlan;
+using train::kernels::GatheredImage;
 using train::kernels::GatheredRow;
 using train::kernels::GatherPlan;
 using train::kernels::StepEnd;
@@ -17,9 +19,37 @@ constexpr int kMostThreads = 128;
 /// thread draws for itself how the image is changed: a warp takes no longer for equal work than one thread.
 constexpr int kElementsOfBlock = 4 * kMostThreads;
 
+/// Does what find_curves does, with all threads of a block, for an image that is the same for all of them.
+__device__ void share_curves(const GatherPlan& plan, GatheredImage& image, Curves& curves) {
+  using train::kernels::kLevels;
+  __shared__ std::int32_t counts[kLevels];
+  if (!needs_curves(image)) return;
+  const auto first = static_cast<std::int32_t>(threadIdx.x);
+  const auto step = static_cast<std::int32_t>(blockDim.x);
+  const std::int32_t plane = plan.augment.height * plan.augment.width;
+  for (std::int32_t channel = 0; channel < plan.channels; ++channel) {
+    for (std::int32_t i = first; i < kLevels; i += step) counts[i] = 0;
+    __syncthreads();
+    for (std::int32_t i = first; i < plane; i += step) {
+      atomicAdd(&counts[counted_pixel(plan, image, channel, i)], 1);
+    }
+    __syncthreads();
+    if (first == 0) {
+      write_curve(image.draw.trivial.by_histogram, counts, plan.augment.brightest,
+                  curves + channel * kLevels);
+    }
+    __syncthreads();
+  }
+  image.draw.trivial.curves = curves;
+}
+
 __global__ void gather_kernel(const GatherPlan plan) {
+  __shared__ Curves own;
+  __shared__ Curves others;
   const std::int64_t row = blockIdx.x;
-  const GatheredRow found = find_row(plan, row);
+  GatheredRow found = find_row(plan, row);
+  share_curves(plan, found.image, own);
+  share_curves(plan, found.other, others);
   const std::int32_t elements = elements_of_image(plan);
   const auto begin = static_cast<std::int32_t>(blockIdx.y) * kElementsOfBlock;
   const std::int32_t end = min(elements, begin + kElementsOfBlock);

@@ -46,9 +46,9 @@ std::vector<float> map_quantiles(double alpha, Map map) {
   return table;
 }
 
-kernels::TrivialPlan trivial_plan(double most) {
+kernels::TrivialPlan trivial_plan(double most, std::int64_t operations) {
   constexpr double kMostAngle = 135 * std::numbers::pi / 180;
-  kernels::TrivialPlan plan{.most = parts(most)};
+  kernels::TrivialPlan plan{.most = parts(most), .operations = static_cast<std::int32_t>(operations)};
   for (std::int32_t level = 0; level < kernels::kStrengths; ++level) {
     const double angle = most * kMostAngle * level / (kernels::kStrengths - 1);
     plan.cosines[level] = static_cast<std::int32_t>(std::lround(kernels::kOnePixel * std::cos(angle)));
@@ -96,7 +96,7 @@ kernels::AugmentPlan augment_plan(const AugmentOptions& options, const store::Da
                             .saturation = parts(options.saturation),
                             .brightest = static_cast<std::int32_t>(dataset.value_scale()),
                             .is_grey = dataset.shape().channels == 1,
-                            .trivial = trivial_plan(options.trivial),
+                            .trivial = trivial_plan(options.trivial, options.trivial_operations),
                             .signal = {.time_shift = static_cast<std::int32_t>(options.time_shift),
                                        .time_mask = static_cast<std::int32_t>(options.time_mask),
                                        .frequency_mask = static_cast<std::int32_t>(options.frequency_mask),

@@ -112,7 +112,7 @@ void write_moved(const kernels::GatherPlan& plan, const kernels::GatheredImage& 
 
 void write_row(const kernels::GatherPlan& plan, std::int64_t row, const space::Shape& shape,
                std::span<const float> tables) {
-  const kernels::GatheredRow found = kernels::find_row(plan, row);
+  kernels::GatheredRow found = kernels::find_row(plan, row);
   kernels::write_targets(plan, found, row);
   float* image = plan.images + row * shape.elements();
   if (plan.seed == nullptr) {
@@ -124,6 +124,10 @@ void write_row(const kernels::GatherPlan& plan, std::int64_t row, const space::S
     write_moved(plan, found.image, image);
     return;
   }
+  kernels::Curves own;
+  kernels::Curves others;
+  find_curves(plan, found.image, own);
+  find_curves(plan, found.other, others);
   for (std::int32_t y = 0; y < plan.augment.height; ++y) {
     for (std::int32_t x = 0; x < plan.augment.width; ++x) {
       for (std::int32_t c = 0; c < plan.channels; ++c) *image++ = gathered_value(plan, found, c, y, x);

@@ -145,14 +145,15 @@ SKYLINE_DEVICE_CODE inline std::int32_t shown_pixel(const AugmentPlan& plan, con
                  coloured(plan, draw, value, image[source], image[next + source], image[2 * next + source]));
 }
 
-/// Returns a pixel of a changed image. A sharpened one has another distance from the mean of its
-/// neighbours and itself, which counts five times; the rim stays.
+/// Returns a pixel of a changed image; curves must have been found if its draw needs them. A sharpened one
+/// has another distance from the mean of its neighbours and itself, which counts five times; the rim stays.
 /// @param image  [channels, height, width], as stored
 SKYLINE_DEVICE_CODE inline std::int32_t changed_pixel(const AugmentPlan& plan, const ImageDraw& draw,
                                                       const std::uint8_t* image, std::int32_t channel,
                                                       std::int32_t row, std::int32_t column) {
   if (is_in_hole(plan, draw, row, column)) return 0;
   const std::int32_t value = shown_pixel(plan, draw, image, channel, row, column);
+  if (draw.trivial.curves != nullptr) return draw.trivial.curves[channel * kLevels + value];
   const bool rim = row == 0 || column == 0 || row + 1 == plan.height || column + 1 == plan.width;
   if (draw.trivial.sharpness == kOneFactor || rim) return value;
   std::int32_t sum = 4 * value;

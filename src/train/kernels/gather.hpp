@@ -43,6 +43,9 @@ struct GatheredImage {
   ImageDraw draw;
 };
 
+/// New values of an image's pixels by the histograms of its channels.
+using Curves = std::uint8_t[kMostColours * kLevels];
+
 struct GatheredRow {
   GatheredImage image;
   MixDraw mix;
@@ -80,6 +83,31 @@ SKYLINE_DEVICE_CODE inline GatheredRow find_row(const GatherPlan& plan, std::int
   }
   if (found.mix.other >= 0) found.other = find_image(plan, found.mix.other);
   return found;
+}
+
+/// Returns whether curves must be found before the image's pixels are.
+SKYLINE_DEVICE_CODE inline bool needs_curves(const GatheredImage& image) {
+  return image.stored != nullptr && image.draw.trivial.by_histogram != TrivialOperation::kNone;
+}
+
+/// Returns the value of a pixel as the histogram of its channel counts it.
+/// @param place  in the plane of the channel
+SKYLINE_DEVICE_CODE inline std::int32_t counted_pixel(const GatherPlan& plan, const GatheredImage& image,
+                                                      std::int32_t channel, std::int32_t place) {
+  const std::int32_t width = plan.augment.width;
+  return shown_pixel(plan.augment, image.draw, image.stored, channel, place / width, place % width);
+}
+
+/// Finds the curves of an image that needs some. On a device the threads of a block share this work.
+SKYLINE_DEVICE_CODE inline void find_curves(const GatherPlan& plan, GatheredImage& image, Curves& curves) {
+  if (!needs_curves(image)) return;
+  for (std::int32_t channel = 0; channel < plan.channels; ++channel) {
+    std::int32_t counts[kLevels]{};
+    const std::int32_t plane = plan.augment.height * plan.augment.width;
+    for (std::int32_t i = 0; i < plane; ++i) ++counts[counted_pixel(plan, image, channel, i)];
+    write_curve(image.draw.trivial.by_histogram, counts, plan.augment.brightest, curves + channel * kLevels);
+  }
+  image.draw.trivial.curves = curves;
 }
 
 SKYLINE_DEVICE_CODE inline float scaled_number(const float* scaling, std::int32_t channel, float number) {

@@ -9,15 +9,38 @@ namespace skyline::train::kernels {
 /// Factors of colours are whole numbers of this many parts, which give the same bits on hosts and devices.
 inline constexpr std::int32_t kOneFactor = 4096;
 
+/// Values that a pixel may have.
+inline constexpr std::int32_t kLevels = 256;
+/// TrivialAugment changes images of so many channels at most.
+inline constexpr std::int32_t kMostColours = 3;
 /// TrivialAugment draws one of so many strengths, from 0 to the largest.
 inline constexpr std::int32_t kStrengths = 31;
 /// A pixel, in the parts in which a turn and a shear are exact enough.
 inline constexpr std::int32_t kOnePixel = 1 << 16;
 
+enum class TrivialOperation : std::uint8_t {
+  kNone,
+  kShearRight,
+  kShearDown,
+  kMoveRight,
+  kMoveDown,
+  kTurn,
+  kBrightness,
+  kContrast,
+  kSaturation,
+  kSharpness,
+  kPosterize,
+  kSolarize,
+  kAutoContrast,  // this one and the next go by the histogram of each channel
+  kEqualize
+};
+inline constexpr std::int32_t kTrivialOperations = 14;
+
 /// TrivialAugment with a largest strength.
 struct TrivialPlan {
-  std::int32_t most = 0;               // in parts of kOneFactor, which is that of the paper; 0 for off
-  std::int32_t cosines[kStrengths]{};  // angles by strength, in parts of kOnePixel
+  std::int32_t most = 0;  // in parts of kOneFactor, which is that of the paper; 0 for off
+  std::int32_t operations = kTrivialOperations;  // so many of them are drawn, the first ones
+  std::int32_t cosines[kStrengths]{};            // angles by strength, in parts of kOnePixel
   std::int32_t sines[kStrengths]{};
 };
 
@@ -37,23 +60,9 @@ struct TrivialDraw {
   std::int32_t sharpness = kOneFactor;
   std::int32_t lost_bits = 0;       // lowest bits that become 0
   std::int32_t inverted = 1 << 16;  // pixels from this one on are inverted
+  TrivialOperation by_histogram = TrivialOperation::kNone;
+  const std::uint8_t* curves = nullptr;  // [channels, kLevels], new values by histogram, once they are found
 };
-
-enum class TrivialOperation : std::uint8_t {
-  kNone,
-  kShearRight,
-  kShearDown,
-  kMoveRight,
-  kMoveDown,
-  kTurn,
-  kBrightness,
-  kContrast,
-  kSaturation,
-  kSharpness,
-  kPosterize,
-  kSolarize
-};
-inline constexpr std::uint64_t kTrivialOperations = 12;
 
 /// How far an operation goes.
 struct TrivialStrength {
@@ -100,8 +109,7 @@ SKYLINE_DEVICE_CODE inline void set_colour(TrivialOperation operation, const Tri
 }
 
 /// Draws an operation and its strength, both uniform. The strengths are those of TrivialAugmentWide, except
-/// that an image moves by up to its side. Two of its 14 operations are left out, as they need a histogram of
-/// each image: auto-contrast and equalize.
+/// that an image moves by up to its side.
 /// @param brightest  largest pixel
 /// @see Mueller and Hutter, ICCV 2021
 SKYLINE_DEVICE_CODE inline TrivialDraw draw_trivial(const TrivialPlan& plan, std::int32_t height,
@@ -111,14 +119,44 @@ SKYLINE_DEVICE_CODE inline TrivialDraw draw_trivial(const TrivialPlan& plan, std
   TrivialDraw drawn;
   if (plan.most == 0) return drawn;
   RandomEngine random(seed ^ kOwnNumbers);
-  const auto operation = static_cast<TrivialOperation>(random.below(kTrivialOperations));
+  const auto operation =
+      static_cast<TrivialOperation>(random.below(static_cast<std::uint64_t>(plan.operations)));
   TrivialStrength strength;
   strength.level = static_cast<std::int32_t>(random.below(kStrengths));
   strength.sign = random.below(2) == 1 ? 1 : -1;
   strength.parts = plan.most * strength.level / (kStrengths - 1);
   set_move(plan, operation, strength, height, width, drawn);
   set_colour(operation, strength, brightest, drawn);
+  if (operation >= TrivialOperation::kAutoContrast) drawn.by_histogram = operation;
   return drawn;
+}
+
+/// Writes the new value of each pixel value of a channel: auto-contrast stretches the values from 0 to the
+/// brightest, equalize makes all of them about equally frequent. Both do as Pillow's ImageOps, in whole
+/// numbers.
+/// @param counts  [kLevels], how many pixels of the channel have each value
+/// @param curve   out: [kLevels]
+SKYLINE_DEVICE_CODE inline void write_curve(TrivialOperation operation, const std::int32_t* counts,
+                                            std::int32_t brightest, std::uint8_t* curve) {
+  std::int32_t least = -1;
+  std::int32_t largest = 0;
+  std::int32_t total = 0;
+  for (std::int32_t value = 0; value < kLevels; ++value) {
+    if (counts[value] == 0) continue;
+    if (least < 0) least = value;
+    largest = value;
+    total += counts[value];
+  }
+  const bool equalizes = operation == TrivialOperation::kEqualize;
+  const std::int32_t step = equalizes ? (total - counts[largest]) / brightest : largest - least;
+  std::int32_t below = 0;  // pixels with a lower value
+  for (std::int32_t value = 0; value < kLevels; ++value) {
+    std::int32_t made = value;
+    if (step > 0) made = equalizes ? (step / 2 + below) / step : (value - least) * brightest / step;
+    made = made < 0 ? 0 : made;
+    curve[value] = static_cast<std::uint8_t>(made > brightest ? brightest : made);
+    below += counts[value];
+  }
 }
 
 /// Moves a place to that of the pixel that comes there, which may lie outside.

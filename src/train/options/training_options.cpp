@@ -192,14 +192,18 @@ OptionKind<Int8Trials> int8_trials() {
   return kind;
 }
 
-/// The section `augment`. Keys that older runs do not have are not written as long as they are 0.
+/// The section `augment`. Keys that older runs do not have are not written as long as they say what was done
+/// then.
 OptionKind<AugmentOptions> augment_section() {
   OptionKind<AugmentOptions> kind = section(AugmentOptions::table());
   kind.write = [write = kind.write](const AugmentOptions& options) {
-    constexpr std::array kLater{"trivial", "time_shift", "noise", "time_mask", "frequency_mask"};
+    constexpr std::array kLater{"trivial", "trivial_operations", "time_shift",
+                                "noise",   "time_mask",          "frequency_mask"};
+    const ConfigNode before = write({});
     std::vector<ConfigNode::Entry> entries = write(options).entries();
     std::erase_if(entries, [&](const ConfigNode::Entry& entry) {
-      return std::ranges::find(kLater, entry.key) != kLater.end() && entry.value.as_number() == 0;
+      return std::ranges::find(kLater, entry.key) != kLater.end() &&
+             entry.value.as_number() == before.at(entry.key).as_number();
     });
     return ConfigNode::make_map(std::move(entries), {});
   };

@@ -63,6 +63,7 @@ struct AugmentOptions {
   double mixup = 0;         // parameter of the beta distribution; 0 for off
   double cutmix = 0;        // parameter of the beta distribution; 0 for off
   double trivial = 0;       // largest strength of TrivialAugment, 1 for that of its paper; 0 for off
+  std::int64_t trivial_operations = 12;  // so many of its operations are drawn, the first ones
   // For sounds and other signals.
   std::int64_t time_shift = 0;      // most columns, to either side
   double noise = 0;                 // largest deviation

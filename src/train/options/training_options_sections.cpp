@@ -85,6 +85,8 @@ const OptionTable<AugmentOptions>& AugmentOptions::table() {
       {"trivial", &AugmentOptions::trivial, share,
        "TrivialAugment: one operation for each image, of random strength up to this share of its paper's; 0 "
        "is off."},
+      {"trivial_operations", &AugmentOptions::trivial_operations, at_least(12).at_most(14),
+       "Operations of TrivialAugment that are drawn: 14 are all, 12 leave out auto-contrast and equalize."},
       {"time_shift", &AugmentOptions::time_shift, columns,
        "Most columns by which a signal moves to either side; its ends are repeated. 0 is off."},
       {"noise", &AugmentOptions::noise, at_least(0).at_most(kMostNoise),

@@ -8,7 +8,9 @@
 #include <map>
 #include <numbers>
 #include <numeric>
+#include <ranges>
 #include <set>
+#include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -107,25 +109,125 @@ TEST(TrivialAugment, SharpensAgainstTheMeanOfNeighboursAndLeavesTheRim) {
   });
 }
 
+/// An image of 48 x 48 pixels changed by the histograms of its channels.
+/// @param brightest  largest pixel value of the data set
+std::vector<int> by_histogram(kernels::TrivialOperation operation, const std::vector<std::uint8_t>& pixels,
+                              std::int32_t channels, const kernels::ImageDraw& moves = {},
+                              std::int32_t brightest = 255) {
+  constexpr std::int32_t kLength = 48;
+  kernels::GatherPlan plan;
+  plan.augment = plan_of({.trivial = 1});
+  plan.augment.height = plan.augment.width = kLength;
+  plan.augment.brightest = brightest;
+  plan.augment.is_grey = channels == 1;
+  plan.channels = channels;
+  kernels::GatheredImage gathered{.stored = pixels.data(), .draw = moves};
+  gathered.draw.trivial.by_histogram = operation;
+  kernels::Curves curves;
+  find_curves(plan, gathered, curves);
+  std::vector<int> result;
+  for (std::int32_t i = 0; i < channels * kLength * kLength; ++i) {
+    const std::int32_t place = i % (kLength * kLength);
+    result.push_back(kernels::changed_pixel(plan.augment, gathered.draw, pixels.data(),
+                                            i / (kLength * kLength), place / kLength, place % kLength));
+  }
+  return result;
+}
+
+/// Pixels from 40 to 199, each as (column squared + 3 times row) modulo 160; a second channel has half of
+/// them.
+std::vector<std::uint8_t> uneven_image(std::int32_t channels) {
+  std::vector<std::uint8_t> pixels;
+  for (int i = 0; i < channels * 48 * 48; ++i) {
+    const int y = i / 48 % 48;
+    pixels.push_back(
+        static_cast<std::uint8_t>((((i % 48) * (i % 48) + 3 * y) % 160 + 40) / (1 + i / (48 * 48))));
+  }
+  return pixels;
+}
+
+TEST(TrivialAugment, StretchesContrastAndEqualizesAsPillowDoes) {
+  // What autocontrast and equalize of Pillow's ImageOps, version 13.0.0, make of the values 40, 49, ..., 193.
+  const std::vector<int> stretched{0,   14,  28,  43,  57,  72,  86,  101, 115,
+                                   129, 144, 158, 173, 187, 202, 216, 230, 245};
+  const std::vector<int> equalized{0,   16,  32,  48,  63,  80,  97,  114, 131,
+                                   146, 162, 178, 195, 211, 228, 245, 255, 255};
+  const std::vector<std::uint8_t> pixels = uneven_image(1);
+  const std::vector<int> contrast = by_histogram(kernels::TrivialOperation::kAutoContrast, pixels, 1);
+  const std::vector<int> equal = by_histogram(kernels::TrivialOperation::kEqualize, pixels, 1);
+  std::size_t compared = 0;
+  for (std::size_t i = 0; i < pixels.size(); ++i) {
+    if ((pixels[i] - 40) % 9 != 0) continue;
+    const auto place = static_cast<std::size_t>((pixels[i] - 40) / 9);
+    EXPECT_NEAR(contrast[i], stretched[place], 1);
+    EXPECT_EQ(equal[i], equalized[place]);
+    ++compared;
+  }
+  EXPECT_GT(compared, 200U);
+}
+
+TEST(TrivialAugment, ChangesEachChannelByTheHistogramOfWhatIsShown) {
+  using Operation = kernels::TrivialOperation;
+  const std::vector<std::uint8_t> pixels = uneven_image(3);
+  const std::vector<int> channels = by_histogram(Operation::kAutoContrast, pixels, 3);
+  for (int channel = 0; channel < 3; ++channel) {
+    const auto begin = channels.begin() + channel * 48 * 48;
+    EXPECT_EQ(*std::min_element(begin, begin + 48 * 48), 0);
+    EXPECT_EQ(*std::max_element(begin, begin + 48 * 48), 255);
+  }
+  const std::vector<std::uint8_t> grey = uneven_image(1);
+  const std::vector<int> cropped = by_histogram(Operation::kAutoContrast, grey, 1, {.down = 1});
+  for (std::size_t i = 0; i < cropped.size(); ++i) {  // the border is the darkest now
+    const int shown = i < 47 * 48 ? grey[i + 48] : 0;
+    EXPECT_EQ(cropped[i], shown * 255 / 199);
+  }
+  const std::vector<std::uint8_t> constant(48 * 48, 9);
+  for (const Operation operation : {Operation::kAutoContrast, Operation::kEqualize})
+    EXPECT_THAT(by_histogram(operation, constant, 1), ::testing::Each(9));
+  std::vector<std::uint8_t> digits(48 * 48, 4);
+  std::ranges::fill(digits | std::views::take(1000), std::uint8_t{8});
+  EXPECT_THAT(by_histogram(Operation::kAutoContrast, digits, 1, {}, 16),
+              ::testing::Each(::testing::AnyOf(0, 16)));
+}
+
 TEST(TrivialAugment, DrawsEachOperationAndStrengthEquallyOften) {
-  const kernels::AugmentPlan plan = plan_of({.trivial = 1});
+  const kernels::AugmentPlan plan = plan_of({.trivial = 1, .trivial_operations = 14});
   std::set<std::vector<int>> different;
   int moved = 0;
   int brightened = 0;
+  int by_histogram = 0;
   std::map<std::int32_t, int> brightness;
-  for (std::uint64_t seed = 0; seed < 12'000; ++seed) {
+  for (std::uint64_t seed = 0; seed < 14'000; ++seed) {
     const kernels::ImageDraw draw = kernels::draw_image(plan, first_image_seed(1, 0) + seed);
     different.insert(changed(plan, draw));
     moved += draw.trivial.moves ? 1 : 0;
+    by_histogram += draw.trivial.by_histogram != kernels::TrivialOperation::kNone ? 1 : 0;
     if (draw.brightness == kOneFactor) continue;
     ++brightened;
     ++brightness[draw.brightness];
   }
   EXPECT_GT(different.size(), 200U);
   EXPECT_NEAR(moved, 5000, 250);
+  EXPECT_NEAR(by_histogram, 2000, 200);
   EXPECT_NEAR(brightened, 1000 * 30 / 31, 150);
   EXPECT_EQ(brightness.size(), 60U);
   EXPECT_EQ(brightness.begin()->first, kOneFactor - kOneFactor * 99 / 100);
+}
+
+TEST(TrivialAugment, OfOlderRunsDrawsWhatItDrew) {
+  const kernels::AugmentPlan plan = plan_of({.trivial = 1});
+  std::string moves;
+  int moved = 0;
+  for (std::uint64_t seed = 0; seed < 12'000; ++seed) {
+    const kernels::TrivialDraw draw = kernels::draw_image(plan, first_image_seed(1, 0) + seed).trivial;
+    EXPECT_EQ(draw.by_histogram, kernels::TrivialOperation::kNone);
+    moved += draw.moves ? 1 : 0;
+    if (seed < 40) moves += draw.moves ? '1' : '0';
+  }
+  EXPECT_NEAR(moved, 5000, 250);
+  EXPECT_EQ(
+      moves,
+      "1001100100010001100010101100100000010101");  // the version that had no more operations drew these
 }
 
 TEST(TrivialAugment, OfSmallStrengthChangesLittleAndLeavesOtherDrawsAlone) {

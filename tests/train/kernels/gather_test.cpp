@@ -29,7 +29,11 @@ DeviceBatchOnHost gather_by_element(kernels::GatherPlan plan) {
   const std::int32_t elements = kernels::elements_of_image(plan);
   DeviceBatchOnHost batch{std::vector<float>(static_cast<std::size_t>(plan.rows * elements)), {}};
   for (std::int64_t row = 0; row < plan.rows; ++row) {
-    const kernels::GatheredRow found = kernels::find_row(plan, row);
+    kernels::GatheredRow found = kernels::find_row(plan, row);
+    kernels::Curves own;
+    kernels::Curves others;
+    find_curves(plan, found.image, own);
+    find_curves(plan, found.other, others);
     batch.targets.push_back(plan.labels[found.image.sample]);
     for (std::int32_t element = 0; element < elements; ++element) {
       batch.images[static_cast<std::size_t>(row * elements + element)] =
@@ -84,6 +88,43 @@ TEST(Gather, GivesTheCpusBitsForEachOptionAlone) {
        {AugmentOptions{}, AugmentOptions{.crop = 3}, AugmentOptions{.flip = true},
         AugmentOptions{.cutout = 4}, AugmentOptions{.crop = 20, .cutout = 20}}) {
     for (std::uint64_t seed = 0; seed < 20; ++seed) expect_equal_batches({1, 8, 8}, options, seed, 0, 40);
+  }
+}
+
+TEST(Gather, ChangesImagesByTheirHistogramsToTheCpusBits) {
+  for (const std::int64_t channels : {1, 3}) {
+    const BarImages dataset({channels, 9, 7}, 3, 40, 4);
+    const ValueScaling scaling(dataset, Normalization::kStandard);
+    std::vector<std::int64_t> order(40);
+    std::iota(order.begin(), order.end(), 0);
+    const std::vector<float> shares = mixup_table(0.4);
+    const std::int64_t position = 0;
+    const std::int64_t seed = 5;
+    std::vector<float> images(static_cast<std::size_t>(40 * channels * 9 * 7));
+    std::vector<std::int64_t> targets(40);
+    std::vector<std::int64_t> others(40);
+    std::vector<float> kept(40);
+    const kernels::GatherPlan plan{
+        .pixels = dataset.train().pixels().data(),
+        .labels = dataset.train().classes().data(),
+        .order = order.data(),
+        .position = &position,
+        .scaling = scaling.tables().data(),
+        .seed = &seed,
+        .augment = augment_plan({.crop = 1, .trivial = 1, .trivial_operations = 14}, dataset),
+        .mix = {.mixup = shares.data(), .samples = 40},
+        .channels = static_cast<std::int32_t>(channels),
+        .rows = 40,
+        .images = images.data(),
+        .targets = targets.data(),
+        .others = others.data(),
+        .shares = kept.data()};
+    int by_histogram = 0;
+    for (std::int64_t row = 0; row < plan.rows; ++row)
+      by_histogram += needs_curves(kernels::find_row(plan, row).other) ? 1 : 0;
+    EXPECT_GT(by_histogram, 0);
+    make_host_accelerator()->gather(plan);
+    EXPECT_EQ(gather_by_element(plan).images, images);
   }
 }
 

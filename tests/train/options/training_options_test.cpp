@@ -196,6 +196,20 @@ TEST(TrainingOptions, DoNotWriteATeacherAndChangesThatOlderRunsDoNotKnow) {
   }
 }
 
+TEST(TrainingOptions, CountTheOperationsOfTrivialAugmentWhereTheyAreMoreThanOlderRunsHad) {
+  const auto count_in = [](const TrainingOptions& options) {
+    const ConfigNode section = TrainingOptions::table().to_config(options).at("augment");
+    const ConfigNode* const count = section.find("trivial_operations");
+    return count == nullptr ? 0 : count->as_number();
+  };
+  EXPECT_EQ(parse({}).augment.trivial_operations, 12);
+  EXPECT_EQ(count_in(parse({{"augment.trivial", "1"}})), 0);
+  EXPECT_EQ(count_in(parse({{"augment.trivial", "1"}, {"augment.trivial_operations", "12"}})), 0);
+  EXPECT_EQ(count_in(parse({{"augment.trivial_operations", "14"}})), 14) << "`trivial` may be searched";
+  EXPECT_EQ(error_of({{"augment.trivial_operations", "11"}}),
+            "a.yaml:3:1: training.augment.trivial_operations: expected a whole number from 12 to 14, got 11");
+}
+
 TEST(TrainingOptions, ReadATeacherWithItsDefaults) {
   const TrainingOptions options = parse({{"teacher.file", "t.h5"}, {"teacher.temperature", "2"}});
   EXPECT_EQ(options.teacher->file, "t.h5");
