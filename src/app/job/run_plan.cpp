@@ -195,7 +195,7 @@ store::Checksums check_programs(const std::string& run, const store::Checksums& 
   constexpr std::size_t kDigits = 12;  // the message has so many of a checksum
   store::Checksums now;
   std::vector<std::string> changed;
-  std::string sums;  // what the last of them was, and is
+  std::string sums;  // the checksums of the last one, now and before
   for (const auto& [name, sum] : recorded) {
     const auto file = found.find(name);
     now[name] = file != found.end() ? file->second : "";
