@@ -116,7 +116,7 @@ class Search(PackageCase):
         trainer.write_text(trainer.read_text() + "\n")
         for again in (lambda **more: skyline.search(SPACE, edited_trainer.train, trials=4, resume=True, **more, **given),
                       lambda **more: run.resume(trials=5, quiet=True, **more)):
-            with self.assertRaisesRegex(skyline.Error, "`edited_trainer.py` has changed since its trials were trained.* or give changed=True$"):
+            with self.assertRaisesRegex(skyline.Error, r"`edited_trainer.py` has changed since its trials were trained.* or give changed=True \(checksum [0-9a-f]{12}, was [0-9a-f]{12}\)$"):
                 again()
             again(changed=True).wait()
             trainer.write_text(trainer.read_text() + "\n")
