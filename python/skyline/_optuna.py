@@ -80,7 +80,8 @@ class SkylineSampler(optuna.samplers.BaseSampler):
             if asked is not None and all(trial.params.get(name, value) == value for name, value in asked.parameters.items()):
                 sampler.tell(asked.number, values)
             elif parameters := _in_space(trial.params, sampler.space, sampler.conditional):
-                sampler.tell(parameters, values)
+                with contextlib.suppress(Error):  # it lacks a parameter that is used there
+                    sampler.tell(parameters, values)
 
 
 def _values_of(trial: FrozenTrial) -> dict[str, float] | None:

@@ -6,6 +6,7 @@ import json
 import math
 import operator
 import os
+import re
 import subprocess
 import tempfile
 import threading
@@ -17,7 +18,7 @@ from ._config import in_arguments, yaml_text
 from ._errors import Error
 from ._program import child_environment, error_of, find_program
 from ._search import COSTS, EVALUATORS, configuration
-from ._space import Domain, space_section
+from ._space import Domain, space_section, used_parameters
 
 if TYPE_CHECKING:
     import optuna
@@ -28,6 +29,7 @@ _MOST_TRIALS = 1_000_000
 _OPEN_ENDED = {"skyline", "random", "nsga2", "local_search", "regularized_evolution", "mo_bananas", "mo_asha", "program"}
 _MOST_ASKED = 10_000  # src/app/tuner/tuner_lines.hpp
 _TO_END_S = 5.0
+_PLACE = r"^sampler: line \d+ of its input: (parameters: )?"
 
 Values = Union[Mapping[str, float], float, None]
 
@@ -77,6 +79,46 @@ def _number(metric: str, value: Any) -> float:
         raise Error(f"tell: {metric}: expected a number or None, got {value!r}") from problem
 
 
+class _Process:
+    """The program `skyline sampler` with a configuration. It runs until `close`, or the end of this object."""
+
+    def __init__(self, program: str, configuration: Mapping[str, Any]) -> None:
+        with tempfile.NamedTemporaryFile("w", prefix="skyline-sampler-", suffix=".yaml", encoding="utf-8") as file:
+            file.write(yaml_text(configuration))
+            file.flush()
+            self._errors = tempfile.TemporaryFile()
+            self.process = subprocess.Popen([program, "sampler", file.name], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                            stderr=self._errors, text=True, encoding="utf-8", env=child_environment(),
+                                            start_new_session=True)  # Ctrl-C is for this process
+            self.close = weakref.finalize(self, _end, self.process, self._errors)
+            self._file = file.name
+            self.task = json.loads(self.read())  # the first line, before which the program reads the file
+
+    def write(self, message: Mapping[str, Any]) -> None:
+        assert self.process.stdin is not None
+        try:
+            self.process.stdin.write(json.dumps(message) + "\n")
+            self.process.stdin.flush()
+        except (BrokenPipeError, ValueError):  # it has ended, or is closed
+            self._raise()
+
+    def read(self) -> str:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline() if self.close.alive else ""
+        return line if line.endswith("\n") else self._raise()
+
+    def _raise(self) -> Any:
+        if not self.close.alive:
+            raise Error("the sampler is closed")
+        _wait(self.process)
+        self._errors.seek(0)
+        lines = self._errors.read().decode(errors="replace").splitlines()
+        self.close()
+        code = self.process.returncode
+        said = error_of(lines, code if code >= 0 else 128 - code)
+        raise Error("\n".join(in_arguments(line, self._file) for line in str(said).splitlines()), said.exit_code)
+
+
 def _wait(process: subprocess.Popen[str]) -> None:
     """Has the program end, by the end of its input."""
     try:
@@ -124,16 +166,12 @@ class Sampler:
             chosen["run"] = {**chosen.get("run", {}), "seed": seed}
         self._lock = threading.Lock()
         self._results: list[bool] = []  # whether the trial of a number has its result
-        with tempfile.NamedTemporaryFile("w", prefix="skyline-sampler-", suffix=".yaml", encoding="utf-8") as file:
-            file.write(yaml_text(chosen))
-            file.flush()
-            self._errors = tempfile.TemporaryFile()
-            self._process = subprocess.Popen([find_program(program), "sampler", file.name], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                             stderr=self._errors, text=True, encoding="utf-8", env=child_environment(),
-                                             start_new_session=True)  # Ctrl-C is for this process
-            self._end = weakref.finalize(self, _end, self._process, self._errors)
-            self._file = file.name
-            task = json.loads(self._read())
+        self._program = find_program(program)
+        self._process = _Process(self._program, chosen)
+        # Any result ends a search of one trial, so its process takes results of all parameters, and answers at once.
+        self._configuration_to_check = {**chosen, "search": {"algorithm": "skyline", "trials": 1}}
+        self._checker: _Process | None = None
+        task = self._process.task
         self.space: dict[str, list[Any]] = task["space"]
         self.conditional: list[str] = task.get("conditional", [])  # parameters that a trial may lack
         self.done = False
@@ -146,8 +184,8 @@ class Sampler:
         if count is None or not 1 <= count <= _MOST_ASKED:
             raise Error(f"ask: expected a number of trials from 1 to {_MOST_ASKED}, got {n!r}")
         with self._lock:
-            self._write({"ask": count})
-            answer = json.loads(self._read())
+            self._process.write({"ask": count})
+            answer = json.loads(self._process.read())
             self.done = answer.get("done", False)
             first = len(self._results)
             self._results += [False] * len(answer["answer"])
@@ -158,13 +196,16 @@ class Sampler:
 
         `values` are those of the metrics of objectives and constraints, or a number where there is one. Metrics that are known
         before a training, such as {"params": {"is": "$a * $b"}}, need none. None is a failure, and so is a value that is None or not
-        finite. An algorithm that takes no results of other parameters has the next `ask` raise Error, and the sampler has ended.
+        finite. Raises Error for parameters that are not of the space or lack one that is used, and then nothing is told. An algorithm
+        that takes no results of other parameters has the next `ask` raise Error, and the sampler has ended.
         """
         with self._lock:
             told: dict[str, Any] = {"parameters": self._in_space(trial)} if isinstance(trial, Mapping) else {"trial": self._checked(trial)}
             found = self._values(values)
+            if "parameters" in told and self._process.close.alive:
+                self._check(told["parameters"])
             told.update({"failed": "told as failed"} if found is None else {"values": found})
-            self._write({"tell": told})
+            self._process.write({"tell": told})
             if "trial" in told:
                 self._results[told["trial"]] = True
             else:
@@ -172,7 +213,9 @@ class Sampler:
 
     def close(self) -> None:
         """Ends the program."""
-        self._end()
+        self._process.close()
+        if checker := self._checker:
+            checker.close()
 
     def __enter__(self) -> Sampler:
         return self
@@ -193,11 +236,24 @@ class Sampler:
     def _in_space(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
         if not self.space.keys() - {*self.conditional} <= parameters.keys() <= self.space.keys():
             raise Error(f"tell: expected values of {', '.join(self.space)}, got {', '.join(map(str, parameters)) or 'none'}")
-        plain = {name: value.item() if hasattr(value, "item") else value for name, value in parameters.items()}
+        plain = {name: value.item() if hasattr(value, "item") else value
+                 for name, value in used_parameters(parameters, self.space, self.conditional).items()}
         for name, value in plain.items():
             if not any(value == each and isinstance(value, bool) == isinstance(each, bool) for each in self.space[name]):
                 raise Error(f"tell: {name}: {value!r} is none of its values")
         return plain
+
+    def _check(self, parameters: Mapping[str, Any]) -> None:
+        """Refuses parameters that the program does not take: it answers no result, and a mistake ends it."""
+        checker, self._checker = self._checker, None  # one that is interrupted is not asked again
+        try:
+            checker = checker or _Process(self._program, self._configuration_to_check)
+            checker.write({"tell": {"parameters": parameters, "failed": "checked"}})
+            checker.write({"ask": 1})
+            checker.read()
+        except Error as problem:
+            raise Error(f"tell: {re.sub(_PLACE, '', str(problem))}", problem.exit_code) from None
+        self._checker = checker
 
     def _values(self, values: Values) -> dict[str, float] | None:
         if values is None:
@@ -211,30 +267,6 @@ class Sampler:
                 raise Error(f"tell: lacks a value of {name}")
         found = {name: _number(name, values[name]) for name in self._needed}
         return found if all(map(math.isfinite, found.values())) else None
-
-    def _write(self, message: Mapping[str, Any]) -> None:
-        assert self._process.stdin is not None
-        try:
-            self._process.stdin.write(json.dumps(message) + "\n")
-            self._process.stdin.flush()
-        except (BrokenPipeError, ValueError):  # it has ended, or is closed
-            self._raise()
-
-    def _read(self) -> str:
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline() if self._end.alive else ""
-        return line if line.endswith("\n") else self._raise()
-
-    def _raise(self) -> Any:
-        if not self._end.alive:
-            raise Error("the sampler is closed")
-        _wait(self._process)
-        self._errors.seek(0)
-        lines = self._errors.read().decode(errors="replace").splitlines()
-        self._end()
-        code = self._process.returncode
-        said = error_of(lines, code if code >= 0 else 128 - code)
-        raise Error("\n".join(in_arguments(line, self._file) for line in str(said).splitlines()), said.exit_code)
 
 
 def optuna_sampler(space: Mapping[str, Any], *, seed: int | None = None, **settings: Any) -> optuna.samplers.BaseSampler:

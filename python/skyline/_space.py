@@ -84,3 +84,12 @@ def space_section(space: Mapping[str, Any]) -> dict[str, Any]:
     section = {key: value for key, value in space.items() if key != "parameters"} if is_section else {}
     domains = {name: _domain(name, values) for name, values in parameters.items()}
     return {"parameters": domains, **section} if domains else section
+
+
+def used_parameters(parameters: Mapping[str, Any], space: Mapping[str, Sequence[Any]], conditional: Sequence[str]) -> dict[str, Any]:
+    """Returns the parameters without those that are None because a trial does not use them, as in the rows of a run.
+
+    `space` has the values of each parameter, and `conditional` names those with a condition.
+    """
+    return {name: value for name, value in parameters.items()
+            if value is not None or name not in conditional or None in space[name]}

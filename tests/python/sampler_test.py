@@ -3,7 +3,10 @@
 import json
 import math
 import subprocess
+import sys
+import types
 import unittest
+import unittest.mock
 
 from package_case import METRICS, PROGRAM, SETTINGS, SPACE, PackageCase
 
@@ -11,6 +14,7 @@ import functions
 import skyline
 
 OBJECTIVES = [{"maximize": "score"}, {"minimize": "size"}]
+WITH_CONDITION = {"optimizer": ["adam", "sgd"], "momentum": {"choice": [0, 0.9], "when": "$optimizer == sgd"}}
 
 
 class Sampler(PackageCase):
@@ -47,16 +51,56 @@ class Sampler(PackageCase):
         self.assertTrue(sampler.done)
 
     def test_a_trial_lacks_the_parameters_that_it_does_not_use(self):
-        sampler = self.sampler({"optimizer": ["adam", "sgd"], "momentum": {"choice": [0, 0.9], "when": "$optimizer == sgd"}})
+        sampler = self.sampler(WITH_CONDITION)
         sampler.tell({"optimizer": "adam"}, {"score": 0.5, "size": 1})
         trials = sampler.ask(5)
         self.assertEqual([parameters for _, parameters in sorted(trials, key=lambda trial: trial.parameters["momentum"])],
                          [{"optimizer": "sgd", "momentum": 0}, {"optimizer": "sgd", "momentum": 0.9}])
         with self.assertRaisesRegex(skyline.Error, "tell: expected values of optimizer, momentum, got momentum"):
             sampler.tell({"momentum": 0.9}, {"score": 1, "size": 1})
-        sampler.tell({"optimizer": "sgd"}, {"score": 1, "size": 1})
-        with self.assertRaisesRegex(skyline.Error, "lacks the parameter `momentum`"):
-            sampler.ask()
+
+    def test_told_parameters_that_lack_a_used_one_or_break_a_condition_are_refused_and_it_goes_on(self):
+        sampler = self.sampler({"parameters": {**WITH_CONDITION, "rate": [0.1, 0.2]}, "where": "$rate < 0.2 or $optimizer == sgd"}, OBJECTIVES[:1])
+        for _ in range(2):
+            with self.assertRaisesRegex(skyline.Error, "^tell: lacks the parameter `momentum`$"):
+                sampler.tell({"optimizer": "sgd", "rate": 0.1}, {"score": 1})
+            with self.assertRaisesRegex(skyline.Error, "^tell: .*where.*"):
+                sampler.tell({"optimizer": "adam", "rate": 0.2}, {"score": 1})
+            sampler.tell({"optimizer": "sgd", "momentum": 0.9, "rate": 0.1}, {"score": 1})
+        self.assertEqual(len(sampler.ask(9)), 4)
+        checker = sampler._checker.process
+        sampler.close()
+        self.assertEqual(checker.poll(), 0)
+        with self.assertRaisesRegex(skyline.Error, "^the sampler is closed"):
+            sampler.tell({"optimizer": "adam", "rate": 0.1}, {"score": 1})
+
+    def test_none_of_a_parameter_with_a_condition_is_one_that_is_left_out(self):
+        sampler = self.sampler(WITH_CONDITION, OBJECTIVES[:1])
+        sampler.tell({"optimizer": "adam", "momentum": None}, {"score": 1})
+        with self.assertRaisesRegex(skyline.Error, "^tell: lacks the parameter `momentum`$"):
+            sampler.tell({"optimizer": "sgd", "momentum": None}, {"score": 1})
+        with self.assertRaisesRegex(skyline.Error, "^tell: optimizer: None is none of its values$"):
+            sampler.tell({"optimizer": None}, {"score": 1})
+        self.assertEqual(len(sampler.ask(9)), 2)
+        sampler = self.sampler({**WITH_CONDITION, "momentum": {"choice": [None, 0.9], "when": "$optimizer == sgd"}}, OBJECTIVES[:1])
+        sampler.tell({"optimizer": "sgd", "momentum": None}, {"score": 1})
+        self.assertEqual(len(sampler.ask(9)), 2)
+
+    def test_a_trial_of_optuna_that_lacks_a_used_parameter_is_skipped(self):
+        kinds = {name: type(name, (), {"__init__": lambda self, *_, **__: None})
+                 for name in ("BaseDistribution", "CategoricalDistribution", "FloatDistribution", "IntDistribution")}
+        states = types.SimpleNamespace(COMPLETE=1, PRUNED=2, FAIL=3)
+        stand_in = types.SimpleNamespace(samplers=types.SimpleNamespace(BaseSampler=object, RandomSampler=lambda seed: None))
+        told = [types.SimpleNamespace(number=number, state=states.COMPLETE, values=[1.0], params=params) for number, params in
+                enumerate(({"optimizer": "sgd"}, {"optimizer": "adam"}, {"optimizer": "sgd", "momentum": 0.9}))]
+        study = types.SimpleNamespace(study_name="study", directions=[types.SimpleNamespace(name="MAXIMIZE")], get_trials=lambda **_: told)
+        with unittest.mock.patch.dict(sys.modules, {"optuna": stand_in, "optuna.distributions": types.SimpleNamespace(**kinds),
+                                                    "optuna.trial": types.SimpleNamespace(FrozenTrial=object, TrialState=states)}):
+            self.addCleanup(sys.modules.pop, "skyline._optuna", None)
+            sampler = skyline.optuna_sampler(WITH_CONDITION)
+        trial = types.SimpleNamespace(number=3, system_attrs={})
+        self.assertEqual(sampler.sample_relative(study, trial, {}), {"optimizer": "sgd", "momentum": 0})
+        sampler._sampler.close()
 
     def test_a_height_and_a_width_are_a_list(self):
         kernels = [3, [10, 4], [3, 1]]
@@ -219,11 +263,11 @@ class Sampler(PackageCase):
 
     def test_it_ends_with_its_sampler(self):
         with self.sampler() as sampler:
-            process = sampler._process
+            process = sampler._process.process
             self.assertIsNone(process.poll())
         self.assertEqual(process.poll(), 0)
         sampler = skyline.Sampler(SPACE, OBJECTIVES)
-        process = sampler._process
+        process = sampler._process.process
         del sampler
         self.assertEqual(process.poll(), 0)
 
