@@ -11,7 +11,7 @@ from typing import Any
 from ._errors import Error
 from ._functions import address_of
 
-FACTS = ("space", "objectives", "constraints", "seed", "trials")  # arguments that the constructor of a class may have
+FACTS = ("space", "objectives", "constraints", "seed", "trials", "conditional")  # arguments that the constructor of a class may have
 
 
 @dataclasses.dataclass(frozen=True)

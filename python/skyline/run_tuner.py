@@ -17,6 +17,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Any, TextIO
 
+from skyline._space import used_parameters
 from skyline._tuner import FACTS, Result
 from skyline.run_trial import load
 
@@ -47,16 +48,17 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"a proposal has a value that is no number and no text: {value!r}")
 
 
-def _answer(said: Any, asked: int) -> dict[str, Any]:
+def _answer(said: Any, asked: int, task: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the line for what `ask` has returned: fewer proposals than were asked for are the last ones."""
-    proposals = [said] if isinstance(said, Mapping) else list(said or ())
+    proposals = [used_parameters(each, task["space"], task["conditional"]) if isinstance(each, Mapping) else each
+                 for each in ([said] if isinstance(said, Mapping) else said or ())]
     answer: dict[str, Any] = {"answer": proposals}
     if len(proposals) < asked:
         answer["done"] = True
     return answer
 
 
-def serve(tuner: Any, lines: Iterable[str], output: TextIO) -> None:
+def serve(tuner: Any, task: Mapping[str, Any], lines: Iterable[str], output: TextIO) -> None:
     """Answers the lines of a search until they end. The first line was read before."""
     has_warned = False
     for line in lines:
@@ -69,7 +71,7 @@ def serve(tuner: Any, lines: Iterable[str], output: TextIO) -> None:
         if recorded is not None and hasattr(tuner, "accept"):
             tuner.accept(recorded, message["seed"])
             continue
-        text = json.dumps(_answer(tuner.ask(message["ask"], message["seed"]), message["ask"]), default=_plain, allow_nan=False)
+        text = json.dumps(_answer(tuner.ask(message["ask"], message["seed"]), message["ask"], task), default=_plain, allow_nan=False)
         if recorded is None:
             output.write(text + "\n")
             output.flush()
@@ -85,8 +87,8 @@ def main() -> None:
     channel = socket.socket(fileno=int(os.environ.pop(_DESCRIPTOR)))
     channel.set_inheritable(False)
     lines = channel.makefile("r", encoding="utf-8")
-    task = json.loads(next(lines))
-    serve(_made(load(sys.argv[1]), task), lines, channel.makefile("w", encoding="utf-8"))
+    task = {"conditional": [], **json.loads(next(lines))}
+    serve(_made(load(sys.argv[1]), task), task, lines, channel.makefile("w", encoding="utf-8"))
 
 
 if __name__ == "__main__":

@@ -61,6 +61,12 @@ class Tuner(PackageCase):
         tuner = tuners.RandomTuner({"lr": [1, 2, 3], "depth": [1, 2]})
         self.assertEqual([len(tuner.ask(4, seed)) for seed in range(3)], [4, 2, 0])
 
+    def test_a_class_learns_which_parameters_have_conditions_and_none_is_left_out(self):
+        space = {"optimizer": ["adam", "sgd"], "momentum": {"choice": [0.5, 0.9], "when": "$optimizer == sgd"}}
+        run = skyline.search(space, functions.with_momentum, trials=9, algorithm=tuners.Conditional, folder=self.name(), **SETTINGS).wait()
+        self.assertEqual([(row["optimizer"], row["momentum"]) for row in run.rows], [("sgd", 0.9), ("sgd", 0.5), ("adam", None)])
+        self.assertEqual(self.log(run).splitlines()[2], "{'optimizer': 'adam'}")
+
     def test_a_proposal_that_cannot_be_ends_the_search(self):
         bounded = {"metrics": {"area": {"is": "$lr * $depth"}}, "constraints": [{"area": [0, 0.1]}]}
         for tuner, more, said in ((tuners.Stubborn, {}, "was proposed before, as trial 0"), (tuners.RandomTuner, bounded, "area")):

@@ -50,6 +50,20 @@ class Stubborn(RandomTuner):
         return [{name: values[0] for name, values in self.space.items()}]
 
 
+class Conditional:
+    """Draws momentum for sgd alone; for adam it proposes None, as the rows of a run have it."""
+
+    def __init__(self, space, conditional):
+        assert conditional == ["momentum"], conditional
+        self.left = [{"optimizer": "adam", "momentum": None}, *({"optimizer": "sgd", "momentum": value} for value in space["momentum"])]
+
+    def ask(self, n, seed):
+        return [self.left.pop() for _ in range(min(n, len(self.left)))]
+
+    def tell(self, trial):
+        print(trial.parameters)
+
+
 class Short:
     """Ends after three trials. Needs nothing of the space."""
 
