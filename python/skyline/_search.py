@@ -149,17 +149,22 @@ def _objectives(maximize: Objectives, minimize: Objectives) -> list[dict[str, An
     return found
 
 
-def _check_takes(train: Callable[..., Any], address: str, names: Sequence[str]) -> None:
-    """Refuses a function that cannot be called with the parameters of a space by name."""
+def _check_takes(train: Callable[..., Any], address: str, parameters: Mapping[str, Mapping[str, Any]]) -> None:
+    """Refuses a function that cannot be called with the parameters of a space by name, or without one that has a condition."""
     try:
         signature = inspect.signature(train, follow_wrapped=False)  # a decorator may give some arguments itself
     except (TypeError, ValueError):
         return  # it does not say
+    called = f"train: `{address.rpartition(':')[2]}{signature}`"
     try:
-        signature.bind(**dict.fromkeys(names))
+        signature.bind(**dict.fromkeys(parameters))
     except TypeError as problem:
-        raise Error(f"train: `{address.rpartition(':')[2]}{signature}` gets the parameters of the space by name, "
-                    f"{', '.join(names)}: {problem}") from None
+        raise Error(f"{called} gets the parameters of the space by name, {', '.join(parameters)}: {problem}") from None
+    for conditional in (name for name, domain in parameters.items() if domain.get("when") is not None):
+        try:
+            signature.bind(**dict.fromkeys(parameters.keys() - {conditional}))
+        except TypeError:
+            raise Error(f"{called}: {conditional} is not always used: give it a default") from None
 
 
 def _command(train: Callable[..., Any] | Sequence[str], objectives: list[dict[str, Any]],
@@ -193,7 +198,7 @@ def configuration(space: Mapping[str, Any], train: Callable[..., Any] | Sequence
         computed = (*(COSTS if "network" in sections["space"] else ()), *counted.get("metrics", ()))
         sections["command"] = _command(train, objectives, metrics, computed)
         if callable(train) and not {"file", "network"} & sections["space"].keys():  # which name more parameters
-            _check_takes(train, sections["command"]["python"], list(sections["space"].get("parameters", ())))
+            _check_takes(train, sections["command"]["python"], sections["space"].get("parameters", {}))
     elif metrics or counted and not EVALUATORS & others.keys():
         if not all("is" in described for described in metrics.values()) or EVALUATORS & others.keys():
             raise Error('metrics: without a function or a program they are expressions, {"area": {"is": "$a * $b"}}; those of a '

@@ -17,6 +17,16 @@ def with_momentum(optimizer, momentum=None):
     return {"score": momentum or 0.5, "size": 1}
 
 
+def without_a_default(optimizer, momentum, rate):
+    return rate
+
+
+def reads_what_is_unused(optimizer, **momentum):
+    values = skyline.trial.defaults(momentum=0.9)
+    assert values.get("momentum") == momentum.get("momentum")
+    return {"score": values["momentum"], "size": 1}
+
+
 def noisy(depth, lr):
     return {"score": lr * depth + random.Random(skyline.trial.seed).uniform(0, 0.2), "size": depth}
 

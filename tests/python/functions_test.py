@@ -14,6 +14,8 @@ import functions
 import skyline
 from skyline._functions import address_of
 
+CONDITIONAL = {"optimizer": ["adam", "sgd"], "momentum": {"choice": [0, 0.9], "when": "$optimizer == sgd"}}
+
 
 class Functions(PackageCase):
     def refusal(self, function):
@@ -75,11 +77,14 @@ class Functions(PackageCase):
     def test_a_signature_that_does_not_fit_is_refused_with_the_name_of_the_parameter(self):
         def refused(function, space=("depth",)):
             with self.assertRaises(skyline.Error) as problem:
-                skyline.search(dict.fromkeys(space, [1]), function, maximize="score", folder="never")
+                skyline.search(space if isinstance(space, dict) else dict.fromkeys(space, [1]), function, maximize="score", folder="never")
             return str(problem.exception)
 
         self.assertRegex(refused(functions.quick, ("width",)), r"^train: `quick\(depth, \*, lr=1\)` gets the parameters .*, width: .*'(depth|width)'$")
         self.assertRegex(refused(functions.trainer.fit, ("width",)), r"^train: `trainer.fit\(depth\)` gets the parameters .*'(depth|width)'$")
+        for space in ({**CONDITIONAL, "rate": [1]}, {"parameters": {**CONDITIONAL, "rate": [1]}, "where": "$rate > 0"}):
+            self.assertEqual(refused(functions.without_a_default, space), "train: `without_a_default(optimizer, momentum, rate)`: momentum is not always "
+                             "used: give it a default")
         self.assertRegex(refused(functions.Trainer.fit), r"^train: `Trainer.fit\(self, depth\)` .*'self'$")
 
     def test_neither_a_function_nor_a_program_is_refused(self):
