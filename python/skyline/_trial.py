@@ -26,7 +26,7 @@ class Parameters(dict[str, Any]):
     def __missing__(self, name: str) -> Any:
         if trial.by_hand:
             raise KeyError(f"{name}: has no value by hand: give {name}=VALUE as an argument, or trial.defaults({name}=...)")
-        raise KeyError(f"{name}: is no parameter that this trial has ({', '.join(self)})")
+        raise KeyError(f"{name}: this trial does not use it (it uses {', '.join(self)}): read a parameter with a condition by .get({name!r})")
 
 
 def _value(text: str) -> Any:

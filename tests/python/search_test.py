@@ -41,6 +41,13 @@ class Search(PackageCase):
         self.assertEqual(sorted((row["optimizer"], row["momentum"] or 0) for row in run.rows),
                          [("adam", 0), ("sgd", 0.1), ("sgd", 0.5), ("sgd", 0.9)])
 
+    def test_an_unused_parameter_that_a_trainer_reads_fails_the_trial_with_what_to_write(self):
+        space = {"optimizer": ["adam", "sgd"], "momentum": {"choice": [0.5, 0.9], "when": "$optimizer == sgd"}}
+        run = skyline.search(space, functions.reads_what_is_unused, trials=3, folder=self.name(), **SETTINGS).wait()
+        self.assertEqual([row["score"] for row in sorted(run.rows, key=lambda row: row["momentum"] or 0)], [None, 0.5, 0.9])
+        failed, = (row for row in run.rows if row["optimizer"] == "adam")
+        self.assertIn("momentum: this trial does not use it (it uses optimizer): read a parameter with a condition by .get('momentum')", failed["reason"])
+
     def test_no_trial_is_outside_of_a_bound_on_what_an_expression_gives(self):
         run = skyline.search(SPACE, functions.one_score, trials=20, folder=self.name(), maximize="score", minimize="area",
                              metrics={"score": {"range": [0, 2]}, "area": {"is": "$depth * $lr", "unit": "m2"},
