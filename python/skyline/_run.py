@@ -111,6 +111,8 @@ class Run:
         `run.keep_weights` says of which trials it is kept: of the front unless given. Raises Error if there is none.
         """
         left = folder_of(self.path, trial)
+        if left is None and str(trial).partition(".")[0] not in {str(row["trial"]) for row in self.rows}:
+            raise Error(f"{near(self.path)}: has no trial {trial}")
         if left is None:
             raise Error(f"{near(self.path)}: has no folder of trial {trial}: run.keep_weights says which are kept")
         return left

@@ -162,8 +162,11 @@ class Rows(PackageCase):
             self.assertEqual((run.trial_folder(f"{row['trial']}.final") / "depth.txt").read_text(), f"{row['depth']} 2")
             self.assertEqual((run.trial_folder(row["trial"]) / "depth.txt").read_text(), f"{row['depth']} 1")
         dominated = {row["trial"] for row in run.rows} - {row["trial"] for row in run.front_rows}
-        for trial in (max(dominated), "99.final"):
+        for trial in (max(dominated), f"{max(dominated)}.final"):
             with self.assertRaisesRegex(skyline.Error, rf"^{self.name()}: has no folder of trial {trial}: run.keep_weights says which are kept$"):
+                run.trial_folder(trial)
+        for trial in (99, "99.final"):
+            with self.assertRaisesRegex(skyline.Error, rf"^{self.name()}: has no trial {trial}$"):
                 run.trial_folder(trial)
 
     def test_parameters_may_have_the_names_that_mean_something_to_a_trainer(self):
