@@ -31,8 +31,15 @@ TEST(Yaml, RefusesAKeyThatStandsTwice) {
 }
 
 TEST(Yaml, NamesTheLineOfBrokenYaml) {
-  EXPECT_THAT(error_of("search:\n  iterations: [1, 2\nspace: 3\n"),
-              ::testing::StartsWith("a.yaml:3:6: not valid YAML: "));
+  const std::string lacks = ", or a text with brackets, such as \"{trial}.pt\", its quotes";
+  EXPECT_EQ(error_of("search:\n  iterations: [1, 2\nspace: 3\n"),
+            "a.yaml:3:6: not valid YAML: a list lacks its `]`" + lacks);
+  EXPECT_EQ(error_of("run: [train, {trial}.pt, 3]\n"),
+            "a.yaml:1:21: not valid YAML: a list lacks its `]`" + lacks);
+  EXPECT_EQ(error_of("run: {train: {trial}.pt}\n"),
+            "a.yaml:1:21: not valid YAML: a map lacks its `}`" + lacks);
+  EXPECT_THAT(error_of("search: a: b\n"),
+              ::testing::StartsWith("a.yaml:1:10: not valid YAML: illegal map value"));
 }
 
 TEST(Yaml, NamesATabThatIndentsAndASecondDocument) {

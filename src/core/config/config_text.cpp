@@ -143,6 +143,14 @@ std::optional<YAML::Mark> indenting_tab(const std::string& text) {
   return std::nullopt;
 }
 
+/// Returns what the parser says, in the words of somebody who writes a list or a map in brackets.
+std::string said_of(const YAML::Exception& error) {
+  const bool is_list = error.msg == YAML::ErrorMsg::END_OF_SEQ_FLOW;
+  if (!is_list && error.msg != YAML::ErrorMsg::END_OF_MAP_FLOW) return error.msg;
+  return std::string(is_list ? "a list lacks its `]`" : "a map lacks its `}`") +
+         ", or a text with brackets, such as \"{trial}.pt\", its quotes";
+}
+
 ConfigNode load(const std::string& text, const TextSource& source) {
   try {
     const std::vector<YAML::Node> documents = YAML::LoadAll(text);
@@ -154,7 +162,7 @@ ConfigNode load(const std::string& text, const TextSource& source) {
   } catch (const YAML::Exception& error) {
     const auto tab = indenting_tab(text);
     throw UserError(tab ? location(source.position(*tab)) + "a tab at the start of a line: indent by blanks"
-                        : location(source.position(error.mark)) + "not valid YAML: " + error.msg);
+                        : location(source.position(error.mark)) + "not valid YAML: " + said_of(error));
   }
 }
 
