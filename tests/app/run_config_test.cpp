@@ -33,7 +33,8 @@ TEST_F(RunConfigTest, EveryShippedConfigurationIsValid) {
   std::size_t count = 0;
   for (const auto& entry : fs::recursive_directory_iterator(kSource / "configs")) {
     const fs::path& file = entry.path();
-    if (file.extension() != ".yaml" || file.parent_path().filename() == "presets") continue;
+    const fs::path folder = file.parent_path().filename();  // these two have spaces alone
+    if (file.extension() != ".yaml" || folder == "presets" || folder == "known") continue;
     SCOPED_TRACE(file.string());
     const RunConfig config = RunConfig::parse(load(file), true);
     EXPECT_GT(

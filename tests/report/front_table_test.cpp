@@ -246,16 +246,6 @@ TEST(VolumeText, NamesMetricsThatHaveNeitherEndOnce) {
       "where the metric is declared, a constraint, or `reference` and `ideal` in the objective");
 }
 
-TEST(VolumeText, NamesTheMetricsThatHaveNeitherEndOnce) {
-  testing::SampleRun run;
-  run.metrics.back().range = {};
-  run.objectives =
-      objective::ObjectiveSet::parse(testing::config_from_yaml("[{maximize: steps}]"), nullptr, run.metrics);
-  EXPECT_EQ(volume_text(run.state()),
-            "no hypervolume: `steps` has neither a reference point nor a best possible value, which a "
-            "constraint, or `reference` and `ideal` in the objective, give");
-}
-
 TEST(VolumeText, NamesTheMetricsThatHaveNoBestValue) {
   testing::SampleRun run;
   run.objectives = objective::ObjectiveSet::parse(

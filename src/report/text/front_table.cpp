@@ -376,11 +376,6 @@ std::string volume_text(const run::RunState& state) {
                      (is_log ? " to " + format_number(*objective.ideal) + " (log)" : ""));
     }
   }
-  if (!without.empty() && without == without_best) {
-    return "no hypervolume: " + joined(without) + (without.size() == 1 ? " has" : " have") +
-           " neither a reference point nor a best possible value, which a constraint, or `reference` and "
-           "`ideal` in the objective, give";
-  }
   std::vector<std::string> gaps;
   if (!without.empty()) gaps.push_back(lacking(without, "reference point"));
   if (!without_best.empty()) {
