@@ -43,18 +43,20 @@ std::uint64_t bytes_of_machine() {
 }
 
 /// Returns what this process may map for trials, rounded down so that equal jobs have equal limits.
-/// @throws FaultError if that is less than its slots take without trials
+/// oneDNN writes through a null pointer where nothing more can be mapped, so this is generous.
+/// @throws FaultError if a trial would have less than the smallest step
 std::uint64_t addresses_for_trials(std::size_t slots) {
   constexpr std::uint64_t kStep = std::uint64_t{64} << 20;
-  constexpr std::uint64_t kOfSlot = std::uint64_t{16} << 20;  // stacks, and caches of the allocator
+  constexpr std::uint64_t kOfSlot = std::uint64_t{80}
+                                    << 20;  // stacks, and 64 MiB that malloc reserves a thread
   const std::optional<std::uint64_t> free = machine::read_node_limits("/").free_address_bytes;
   if (!free) return std::numeric_limits<std::uint64_t>::max();
   const std::uint64_t resting = kRestingBytes + slots * kOfSlot;
-  if (*free <= resting) {
+  if (*free < resting + kStep) {
     throw FaultError("this process may map " + mebibytes(*free) + " more (ulimit -v, h_vmem), and needs " +
-                     mebibytes(resting) + " before the first trial: ask for more, or take fewer --slots");
+                     mebibytes(resting + kStep) + ": ask for more, or take fewer --slots");
   }
-  return std::max(kStep, (*free - resting) / kStep * kStep);
+  return (*free - resting) / kStep * kStep;
 }
 
 /// Returns the failure. Its reason is part of the result, so it is the same for any number of ranks.
