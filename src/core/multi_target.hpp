@@ -7,6 +7,6 @@
 #else
 #define SKYLINE_MULTI_TARGET
 #endif
-/// What such a function calls must be a part of it.
+/// A function that such a one calls must be inlined into it, or it is built for plain x86-64 alone.
 #define SKYLINE_INLINE inline __attribute__((always_inline))
 #define SKYLINE_INLINED __attribute__((always_inline))  // written after a lambda's parameters

@@ -94,6 +94,11 @@ class Conditional(RunsCase):
         done = self.skyline("validate", "run.yaml", "--try", "--genotype", "optimizer=adam,rate=0.1,momentum=0.9")
         self.assertIn("optimizer=adam rate=0.1", done.stdout + done.stderr)
         self.assertNotIn("momentum=0.9", done.stdout)
+        done = self.skyline("validate", "run.yaml", "--try", "--genotype", "momentum=0.9")
+        self.assertIn("optimizer=sgd momentum=0.9", done.stdout + done.stderr)
+        done = self.skyline("validate", "run.yaml", "--try", "--genotype", "optimizer=adam,momentum=0.9", expect=2)
+        self.assertIn("--genotype: found no valid architecture with these values; the last one tried: its values break `where`, "
+                      "or one is not used beside the others\n", done.stderr)
 
     def test_fronts_and_reports_leave_them_out(self):
         self.assertRegex(self.skyline("status", "all").stdout, r"sgd +0\.99 +true +0\.1")

@@ -1,6 +1,7 @@
 #include "core/system/parts.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <latch>
 #include <mutex>
 #include <set>
@@ -48,16 +49,33 @@ TEST(Parts, RunHereIfThereIsOneThread) {
   });
 }
 
-TEST(Parts, ThrowWhatOneOfThemThrowsWhenAllHaveEnded) {
-  std::atomic<int> running = 0;
+TEST(Parts, ThrowWhenAllHaveEnded) {
+  std::latch both(2);
+  std::atomic<bool> has_ended = false;
   const auto work = [&](std::size_t begin, std::size_t) {
-    ++running;
-    const bool fails = begin == 5;
-    --running;
-    if (fails) throw std::runtime_error("the sixth");
+    both.arrive_and_wait();
+    if (begin == 0) throw std::runtime_error("the first");
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    has_ended = true;
   };
-  EXPECT_THROW(in_parts(20, 1, 4, work), std::runtime_error);
-  EXPECT_EQ(running, 0);
+  EXPECT_THROW(in_parts(2, 1, 2, work), std::runtime_error);
+  EXPECT_TRUE(has_ended);
+}
+
+TEST(Parts, ThrowWhatTheFirstOfThemThrows) {
+  for (int i = 0; i < 200; ++i) {
+    std::latch all(3);
+    const auto work = [&](std::size_t begin, std::size_t) {
+      all.arrive_and_wait();
+      if (begin > 0) throw begin;
+    };
+    try {
+      in_parts(3, 1, 3, work);
+      FAIL();
+    } catch (std::size_t begin) {
+      EXPECT_EQ(begin, 1U);
+    }
+  }
 }
 
 }  // namespace

@@ -179,7 +179,6 @@ class _Import:
         self._writer.notes += targets.notes
         return replace(made, targets=tuple(scales)), np.split(targets.values[0], bounds[:-1])
 
-
     def _numbered(self, windows: Windows, names: Sequence[str]) -> np.ndarray:
         places = {name: place for place, name in enumerate(names)}
         numbers = np.array([places.get(name, -1) for name in windows.recording.names], int)

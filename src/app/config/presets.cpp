@@ -74,7 +74,8 @@ std::string data_section(const store::Dataset& dataset, const std::string& file)
   return text;
 }
 
-/// Without it the networks learn the voices and the moments of the training sounds.
+/// Returns the shifts and masks of spectrograms without which networks learn the voices and the moments of
+/// the training sounds.
 std::string augmentation_of_sounds(const space::Shape& sample) {
   const auto part = [](std::int64_t side, std::int64_t of) {
     return std::to_string(std::max<std::int64_t>(side / of, 1));

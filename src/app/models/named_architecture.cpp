@@ -105,8 +105,8 @@ bool gives_all(const GivenChoices& given, const std::vector<bool>& marked) {
   return true;
 }
 
-/// Draws a genotype with the given values, or returns nullopt if `where` kept one of them out. They are put
-/// in in random order, since each may change others that share a condition with it.
+/// Draws a genotype that uses the given values, or returns nullopt if `where` or `when` kept one of them out.
+/// They are put in in random order, since each may change others that share a condition with it.
 std::optional<space::Genotype> draw_with(const space::SearchSpace& space, const GivenChoices& given,
                                          RandomStream& random) {
   space::Genotype drawn = space.sample(random);
@@ -121,7 +121,7 @@ std::optional<space::Genotype> draw_with(const space::SearchSpace& space, const 
   }
   const std::vector<bool> in_use = space.in_use(drawn);
   for (std::size_t i = 0; i < given.size(); ++i) {
-    if (given[i] && in_use[i] && drawn.choices[i] != *given[i]) return std::nullopt;
+    if (given[i] && (!in_use[i] || drawn.choices[i] != *given[i])) return std::nullopt;
   }
   return drawn;
 }
@@ -129,7 +129,7 @@ std::optional<space::Genotype> draw_with(const space::SearchSpace& space, const 
 space::Architecture draw_architecture(const RunConfig& config, const GivenChoices& given) {
   constexpr int kMostTries = 10'000;
   RandomStream random(derive_seed(config.sections.run.seed, "app.genotype"));
-  std::string problem = "its values break `where`";
+  std::string problem = "its values break `where`, or one is not used beside the others";
   for (int i = 0; i < kMostTries; ++i) {
     const auto drawn = draw_with(config.space, given, random);
     if (!drawn) continue;

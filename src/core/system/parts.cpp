@@ -15,14 +15,17 @@ void in_parts(std::size_t count, std::size_t size, std::size_t threads,
   std::atomic<std::size_t> next = 0;
   std::mutex mutex;
   std::exception_ptr failure;
+  std::size_t failed = count;  // the first part that failed: all before it have begun
   const auto work_off = [&] {
+    std::size_t begin = next.fetch_add(size);
     try {
-      for (std::size_t begin = next.fetch_add(size); begin < count; begin = next.fetch_add(size))
-        work(begin, std::min(count, begin + size));
+      for (; begin < count; begin = next.fetch_add(size)) work(begin, std::min(count, begin + size));
     } catch (...) {
-      const std::lock_guard lock(mutex);
-      failure = std::current_exception();
       next = count;
+      const std::lock_guard lock(mutex);
+      if (begin >= failed) return;
+      failed = begin;
+      failure = std::current_exception();
     }
   };
   {

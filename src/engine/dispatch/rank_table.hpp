@@ -22,7 +22,7 @@ namespace skyline::engine {
 std::size_t own_slots(const comm::Communicator& world, std::size_t processors, const EngineOptions& options,
                       const trial::Evaluator& evaluator);
 
-/// What rank 0 knows of its processors when its search thinks.
+/// The processors of rank 0, as it knows them when its search thinks.
 struct ThinkPlace {
   std::size_t own = 1;        // processors that it shares with no other rank of its node
   std::size_t allowed = 1;    // processors on which it may run

@@ -63,7 +63,7 @@ struct EngineOptions {
   int threads_per_slot = 1;
   /// Threads on which the search thinks. Without a value, see think_threads().
   std::optional<std::size_t> think_threads;
-  /// What the control groups grant this process; no value for no limit.
+  /// Processors that the control groups grant this process; no value for no limit.
   std::optional<double> processor_quota;
   /// The evaluator's keys, for messages (EvaluatorKind).
   std::string inherit_key = {};

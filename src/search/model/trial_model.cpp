@@ -108,7 +108,7 @@ void TrialModel::fit(const std::vector<CandidatePointer>& under_way) {
   find_places(0);
 }
 
-/// What is known, and what is expected of the other trials, stays as it is.
+/// Adds a trial with its expected result. What is known, and what is expected of the others, stays as it is.
 void TrialModel::add_fantasy(const CandidatePointer& candidate) {
   const std::size_t first = points_.size();
   points_.push_back(candidate);
@@ -182,7 +182,7 @@ Eigen::VectorXd TrialModel::prior_means(Column& column, const Points& points,
   return column.prior_forecast->predict(points, keys).mean;
 }
 
-/// Returns the same of trials.
+/// Returns the prior means at trials.
 Eigen::VectorXd TrialModel::prior_means(Column& column, std::span<const CandidatePointer> trials) {
   std::vector<std::uint64_t> keys;
   for (const CandidatePointer& trial : trials) keys.push_back(trial->key);

@@ -51,7 +51,7 @@ class GaussianProcess {
   Prediction predict(const Points& candidates) const;
   /// Returns the expected values at the process's own points, without noise.
   Eigen::VectorXd means() const;
-  /// Returns that of one point in flight.
+  /// Returns the expected value at one of its points, which is in flight.
   double mean_of(Eigen::Index point) const;
   /// Returns the kernel's variance, which follows from the targets.
   double variance() const { return variance_; }

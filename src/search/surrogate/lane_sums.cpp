@@ -1,4 +1,4 @@
-// Compiled without contraction to fused multiply-adds.
+// This file is compiled without contraction to fused multiply-adds.
 #include "search/surrogate/lane_sums.hpp"
 
 #include "core/multi_target.hpp"

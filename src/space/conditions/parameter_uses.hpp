@@ -45,7 +45,7 @@ class ParameterUses {
   /// genotype does not use.
   /// @throws UserError with such values, and for more than a million combinations of values
   void check_reader(const Expression& expression) const;
-  /// Does the same for what is no single expression.
+  /// Refuses a reader that is no single expression, as the other check_reader() does.
   /// @param source  where it is written
   /// @param named   the parameters that it names, ascending
   /// @param read    reads it in one genotype, and may throw a UserError where it has no value
