@@ -232,19 +232,21 @@ struct RankJob {
     return result;
   }
 
+  FleetOptions fleet_options(const Listeners& listeners) const {
+    return {.engine = options,
+            .files = files,
+            .ranks = ranks,
+            .alone = suspects.alone,
+            .listeners = &listeners,
+            .processes = processes};
+  }
+
   RunResult coordinate(const Listeners& told) {
     RunResult result = empty_result();
     run::RunState& state = result.state;
     const std::size_t lines = replay ? replay->entries.size() : 0;
     Listeners listeners;
-    FleetDispatcher dispatcher(mail,
-                               {.engine = options,
-                                .files = files,
-                                .ranks = ranks,
-                                .alone = suspects.alone,
-                                .listeners = &listeners,
-                                .processes = processes},
-                               slots, *results);
+    FleetDispatcher dispatcher(mail, fleet_options(listeners), slots, *results);
     Replay recorded = make_replay();
     JournalSink journal(files, task.space, replay ? &*replay : nullptr, results);
     WeightsRemoval weights(files, options.keep_weights, lines, options.resume, options.folders,

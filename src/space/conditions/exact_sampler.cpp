@@ -20,6 +20,59 @@ double times(double left, double right) {
   return std::numeric_limits<double>::min();
 }
 
+/// The parameters that have no table yet. Those that share a condition, or a table that was made, are tied.
+class TiedParameters {
+ public:
+  TiedParameters(const Domains& domains, const std::vector<Condition>& conditions,
+                 const std::vector<std::size_t>& chosen)
+      : domains_(domains), neighbours_(domains.size()), conditions_of_(domains.size()) {
+    for (const std::size_t condition : chosen) {
+      const std::vector<std::size_t>& named = conditions[condition].parameters();
+      for (const std::size_t p : named) {
+        conditions_of_[p].push_back(condition);
+        neighbours_[p].insert(named.begin(), named.end());
+      }
+    }
+    for (std::size_t p = 0; p < domains_.size(); ++p) {
+      neighbours_[p].erase(p);
+      if (!domains_[p].empty()) open_.insert({combinations(p), p});
+    }
+  }
+
+  bool empty() const { return open_.empty(); }
+  /// Returns the parameter with the fewest combinations of its choices and its neighbours', and their number.
+  std::pair<double, std::size_t> cheapest() const { return *open_.begin(); }
+  const std::vector<std::size_t>& conditions_of(std::size_t parameter) const {
+    return conditions_of_[parameter];
+  }
+
+  /// Takes a parameter out, ties its neighbours to each other, and returns them.
+  std::vector<std::size_t> eliminate(std::size_t parameter) {
+    open_.erase({combinations(parameter), parameter});
+    std::vector<std::size_t> others(neighbours_[parameter].begin(), neighbours_[parameter].end());
+    for (const std::size_t other : others) {
+      open_.erase({combinations(other), other});
+      neighbours_[other].insert(others.begin(), others.end());
+      neighbours_[other].erase(parameter);
+      neighbours_[other].erase(other);
+      open_.insert({combinations(other), other});
+    }
+    return others;
+  }
+
+ private:
+  double combinations(std::size_t p) const {
+    double product = static_cast<double>(domains_[p].size());
+    for (const std::size_t other : neighbours_[p]) product *= static_cast<double>(domains_[other].size());
+    return product;
+  }
+
+  const Domains& domains_;
+  std::vector<std::set<std::size_t>> neighbours_;
+  std::vector<std::vector<std::size_t>> conditions_of_;
+  std::set<std::pair<double, std::size_t>> open_;  // combinations and parameter
+};
+
 }  // namespace
 
 ExactSampler::ExactSampler(const ConditionedSpace& space, Domains domains, bool weighted)
@@ -64,41 +117,20 @@ void ExactSampler::choose_conditions() {
 /// always the one whose table is the cheapest.
 std::optional<std::vector<ExactSampler::Step>> ExactSampler::plan(
     const std::vector<std::size_t>& conditions) const {
-  std::vector<std::set<std::size_t>> neighbours(domains_.size());
-  std::vector<std::vector<std::size_t>> conditions_of(domains_.size());
-  for (const std::size_t condition : conditions) {
-    const std::vector<std::size_t>& named = space_.conditions[condition].parameters();
-    for (const std::size_t p : named) {
-      conditions_of[p].push_back(condition);
-      neighbours[p].insert(named.begin(), named.end());
-    }
-  }
-  const auto combinations = [&](std::size_t p) {
-    double product = static_cast<double>(domains_[p].size());
-    for (const std::size_t other : neighbours[p]) {
-      if (other != p) product *= static_cast<double>(domains_[other].size());
-    }
-    return product;
-  };
-  std::set<std::pair<double, std::size_t>> open;
-  for (std::size_t p = 0; p < domains_.size(); ++p) {
-    if (!domains_[p].empty()) open.insert({combinations(p), p});
-  }
+  TiedParameters open(domains_, space_.conditions, conditions);
   std::vector<Step> steps;
   std::vector<bool> placed(space_.conditions.size());
   std::vector<std::vector<std::size_t>> tables_of(domains_.size());  // steps whose tables depend on it
   double comparisons = 0;
   double cells = 0;
   while (!open.empty()) {
-    const auto [size, parameter] = *open.begin();
-    open.erase(open.begin());
+    const auto [size, parameter] = open.cheapest();
     Step step;
     step.parameter = parameter;
-    neighbours[parameter].erase(parameter);
-    step.others.assign(neighbours[parameter].begin(), neighbours[parameter].end());
+    step.others = open.eliminate(parameter);
     step.inner = tables_of[parameter];
     double cost = 1 + static_cast<double>(step.inner.size());
-    for (const std::size_t condition : conditions_of[parameter]) {
+    for (const std::size_t condition : open.conditions_of(parameter)) {
       if (placed[condition]) continue;
       placed[condition] = true;
       step.conditions.push_back(condition);
@@ -108,10 +140,6 @@ std::optional<std::vector<ExactSampler::Step>> ExactSampler::plan(
     cells += size / static_cast<double>(domains_[parameter].size());
     if (comparisons > kMostComparisons || cells > kMostCells) return std::nullopt;
     for (const std::size_t other : step.others) {
-      open.erase({combinations(other), other});
-      neighbours[other].erase(parameter);
-      neighbours[other].insert(step.others.begin(), step.others.end());
-      open.insert({combinations(other), other});
       std::erase_if(tables_of[other], [&](std::size_t earlier) {
         return std::ranges::find(step.inner, earlier) != step.inner.end();
       });
