@@ -3,8 +3,6 @@
 #include "skyline/core/error.hpp"
 
 #include "core/background_queue.hpp"
-#include "core/log_background.hpp"
-#include "core/log_note.hpp"
 #include "core/log_sink.hpp"
 #include "core/system/may_block.hpp"
 #include "core/system/open_file.hpp"

@@ -1,20 +1,61 @@
 #include "launcher/program_start.hpp"
 
 #include "launcher/launch_protocol.hpp"
-#include "launcher/program_limits.hpp"
+#include "launcher/options.hpp"
+#include "launcher/system_text.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdint>
+#include <string>
+#include <vector>
 
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 namespace skyline::launcher {
 namespace {
+
+void limit_to(pid_t process, __rlimit_resource resource, std::uint64_t most) {
+  rlimit limit{};
+  if (::prlimit(process, resource, nullptr, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max = std::min<rlim_t>(limit.rlim_max, most);
+  ::prlimit(process, resource, &limit, nullptr);
+}
+
+/// Binds a process, and what it starts later, to the processors; to none in particular if there are none. 0
+/// is this process. Returns false and sets errno if that fails.
+bool bind_process(pid_t process, const std::vector<std::uint64_t>& processors) {
+  if (processors.empty()) return true;
+  constexpr std::uint64_t kMost = 1U << 20;
+  const std::uint64_t most = *std::ranges::max_element(processors);
+  if (most >= kMost) {
+    errno = EINVAL;
+    return false;
+  }
+  const std::size_t bytes = CPU_ALLOC_SIZE(most + 1);
+  std::vector<std::uint64_t> memory(bytes / sizeof(std::uint64_t));
+  auto* const set = reinterpret_cast<cpu_set_t*>(memory.data());
+  for (const std::uint64_t processor : processors) CPU_SET_S(processor, bytes, set);
+  return ::sched_setaffinity(process, bytes, set) == 0;
+}
+
+/// Gives a process the limits that the kernel keeps, as far as it takes them: no core file, and the number of
+/// open files. Unless it serves, the kernel ends it, rather than others, when memory is short.
+void limit_program(pid_t process, const Options& options) {
+  // The kernel ends the process with the largest value first.
+  if (!options.serves) (void)write_text("/proc/" + std::to_string(process) + "/oom_score_adj", "1000");
+  limit_to(process, RLIMIT_CORE, 0);
+  if (options.open_files > 0) limit_to(process, RLIMIT_NOFILE, options.open_files);
+}
 
 void restore_signals() {
   // The system's call, since the C library refuses its own signals, which posix_spawn lets a program ignore.

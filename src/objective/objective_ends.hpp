@@ -27,4 +27,10 @@ inline bool is_bytes(const trial::Metric& metric) {
 void read_ends(const ConfigNode& item, const std::vector<Constraint>& constraints,
                const trial::Metric& metric, Objective& objective);
 
+/// Checks the ends that ObjectiveSet::complete_references has found, as ObjectiveSet::parse does those that
+/// are stated: it would refuse the configuration of the run otherwise.
+/// @param objectives  the list from which the set was read
+/// @throws UserError with the place of an objective whose ends are too far apart
+void check_derived_ends(const ConfigNode& objectives, const ObjectiveSet& set);
+
 }  // namespace skyline::objective

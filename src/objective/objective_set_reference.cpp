@@ -1,11 +1,9 @@
 // The two ends between which an objective's part of a hypervolume is measured.
-#include "skyline/core/error.hpp"
 #include "skyline/core/random.hpp"
 #include "skyline/objective/objective_set.hpp"
 #include "skyline/space/search_space.hpp"
 
 #include "core/config/byte_size.hpp"
-#include "objective/derived_ends.hpp"
 #include "objective/objective_ends.hpp"
 
 #include <algorithm>

@@ -2,6 +2,7 @@
 
 #include "skyline/core/config_node.hpp"
 #include "skyline/space/search_space.hpp"
+#include "skyline/trial/metric.hpp"
 
 #include "run/account.hpp"
 #include "run/run_state.hpp"
@@ -9,8 +10,16 @@
 #include "store/run_folder/run_folder.hpp"
 
 #include <filesystem>
+#include <span>
+#include <vector>
 
 namespace skyline::run {
+
+/// Returns the baselines as the value of `data.yardsticks` in a run's config.yaml: a map from metrics to
+/// `samples`, `scored` and `constant`; null if there are none.
+ConfigNode baselines_node(std::span<const trial::Baseline> baselines);
+/// Returns the baselines of a run; none if its configuration states none. @throws UserError
+std::vector<trial::Baseline> baselines_of(const ConfigNode& config);
 
 /// A run as its folder describes it, while it runs, when it was stopped or has finished. It can be opened on
 /// any machine, without the data set.

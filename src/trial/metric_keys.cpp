@@ -2,7 +2,7 @@
 
 #include "core/config/config_text.hpp"
 #include "core/text/foreign_text.hpp"
-#include "trial/column_names.hpp"
+#include "trial/trial_fields.hpp"
 
 #include <cmath>
 

@@ -1,8 +1,11 @@
 #include "trial/trial_fields.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <concepts>
 #include <utility>
+#include <vector>
 
 namespace skyline::trial {
 namespace {
@@ -74,6 +77,18 @@ class CellWriter {
   Cell::Topic topic_;
 };
 
+/// The columns that are no fields of a trial (trial_fields.hpp). Those of the second line are
+/// search_state.csv's.
+constexpr std::array<std::string_view, 18> kOthers{"number",       "position",
+                                                   "phase",        "final_repeat",
+                                                   "arch_id",      "status",
+                                                   "reason",       "on_front",
+                                                   "step",         "archid",
+                                                   "trial",        "iteration_num",
+                                                   "parent",       "search_walltime_hours",
+                                                   "is_pareto",    "is_final_pareto",
+                                                   "final_epochs", "final_repeats"};
+
 }  // namespace
 
 std::optional<FieldDifference> first_difference(const Trial& left, const Trial& right) {
@@ -92,6 +107,14 @@ void add_fields(std::vector<Cell>& cells, const Trial& trial) {
 
 void add_timing(std::vector<Cell>& cells, const TrialTiming& timing) {
   for_each_timing(CellWriter(cells, Cell::Topic::kTiming), timing);
+}
+
+bool is_column_name(std::string_view name) {
+  if (std::ranges::find(kOthers, name) != kOthers.end()) return true;
+  std::vector<Cell> cells;
+  add_fields(cells, {});
+  add_timing(cells, {});
+  return std::ranges::find(cells, name, &Cell::name) != cells.end();
 }
 
 }  // namespace skyline::trial

@@ -83,4 +83,8 @@ void add_fields(std::vector<Cell>& cells, const Trial& trial);
 /// Appends where and when a trial ran, in the same way.
 void add_timing(std::vector<Cell>& cells, const TrialTiming& timing);
 
+/// Returns whether tables of results (run.h5, search_state.csv) or points of learning curves have a column of
+/// this name for every run, so that it is no name for a metric.
+bool is_column_name(std::string_view name);
+
 }  // namespace skyline::trial

@@ -1,5 +1,4 @@
-#include "app/commands/count_progress.hpp"
-
+#include "app/commands/space_survey.hpp"
 #include "core/log.hpp"
 
 #include <string>

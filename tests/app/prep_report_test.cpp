@@ -1,4 +1,4 @@
-#include "app/prep/prep_report.hpp"
+#include "app/prep/prep_process.hpp"
 
 #include <string>
 #include <string_view>

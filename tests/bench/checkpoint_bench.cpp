@@ -6,7 +6,7 @@
 #include "comm/environment.hpp"
 #include "core/system/process.hpp"
 #include "engine/slots/checkpoints.hpp"
-#include "engine/work/storage_calls.hpp"
+#include "engine/work/run_files.hpp"
 #include "support/cpu_seconds.hpp"
 #include "support/yaml_config.hpp"
 #include "train/fixtures/train_fixtures.hpp"

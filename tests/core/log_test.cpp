@@ -2,7 +2,6 @@
 
 #include "skyline/core/error.hpp"
 
-#include "core/log_background.hpp"
 #include "core/log_sink.hpp"
 #include "core/system/may_block.hpp"
 #include "support/file_size_limit.hpp"

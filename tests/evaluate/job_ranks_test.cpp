@@ -1,6 +1,6 @@
 #include "evaluate/job_ranks.hpp"
 
-#include "evaluate/command/measurement_semaphore.hpp"
+#include "evaluate/command/metric_commands.hpp"
 #include "support/mpi_test.hpp"
 #include "support/scratch_folder.hpp"
 

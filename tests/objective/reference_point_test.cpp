@@ -3,7 +3,7 @@
 #include "skyline/space/search_space.hpp"
 
 #include "core/config/config_text.hpp"
-#include "objective/derived_ends.hpp"
+#include "objective/objective_ends.hpp"
 #include "support/cnn_space.hpp"
 #include "support/sample_metrics.hpp"
 #include "support/user_error_of.hpp"

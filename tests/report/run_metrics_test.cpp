@@ -1,6 +1,5 @@
-#include "report/tracking/run_metrics.hpp"
-
 #include "report/sample_run.hpp"
+#include "report/tracking/tracking.hpp"
 #include "support/yaml_config.hpp"
 
 #include <map>
@@ -31,7 +30,7 @@ std::vector<std::map<std::string, double>> metrics_of(const testing::SampleRun& 
   Committing committing(run.objectives);
   std::vector<std::map<std::string, double>> records;
   for (const auto& committed : run.committed) {
-    const store::MetricRecord record = metrics.record(committing.commit(committed, 1.5));
+    const MetricRecord record = metrics.record(committing.commit(committed, 1.5));
     EXPECT_EQ(record.step, records.size());
     EXPECT_EQ(record.unix_s, 1.5);
     auto& values = records.emplace_back();
@@ -60,7 +59,7 @@ TEST(RunMetrics, EndsWithTheHypervolumeOfTheResults) {
   EXPECT_NEAR(metrics_of(run).back().at("front/hypervolume"), volume, 1e-9 * volume);
 }
 
-std::optional<double> volume_of(const store::MetricRecord& record) {
+std::optional<double> volume_of(const MetricRecord& record) {
   for (const auto& named : record.values) {
     if (named.name == "front/hypervolume") return named.value;
   }

@@ -3,7 +3,7 @@
 #include "report/python_output.hpp"
 #include "report/sample_run.hpp"
 #include "support/yaml_config.hpp"
-#include "trial/column_names.hpp"
+#include "trial/trial_fields.hpp"
 
 #include <algorithm>
 #include <map>

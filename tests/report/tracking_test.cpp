@@ -2,7 +2,7 @@
 
 #include "core/log.hpp"
 #include "report/sample_run.hpp"
-#include "store/events/event_file.hpp"
+#include "report/tracking/event_file.hpp"
 
 #include <filesystem>
 #include <thread>
@@ -33,7 +33,7 @@ class TrackingTest : public ::testing::Test {
     const run::Commit commit{std::make_shared<const trial::CommittedTrial>(committed), replayed};
     tracking.committed(commit, run::RunState(run_.objectives));
   }
-  std::uint64_t steps_written() const { return store::first_step_without_event(folder_.paths().events()); }
+  std::uint64_t steps_written() const { return first_step_without_event(folder_.paths().events()); }
   std::size_t files() const {
     return static_cast<std::size_t>(
         std::distance(std::filesystem::directory_iterator(folder_.paths().events()), {}));

@@ -1,5 +1,4 @@
-#include "run/baselines.hpp"
-
+#include "run/opened_run.hpp"
 #include "support/user_error_of.hpp"
 #include "support/yaml_config.hpp"
 

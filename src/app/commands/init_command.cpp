@@ -17,7 +17,7 @@
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
 #include "report/text/text_table.hpp"
-#include "run/baselines.hpp"
+#include "run/opened_run.hpp"
 #include "train/loading/load_training.hpp"
 
 #include <algorithm>

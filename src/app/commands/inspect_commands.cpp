@@ -20,7 +20,6 @@
 #include "report/files/trial_results.hpp"
 #include "report/text/front_table.hpp"
 #include "report/text/text_table.hpp"
-#include "run/baselines.hpp"
 #include "run/opened_run.hpp"
 #include "store/journal/journal.hpp"
 #include "store/journal/run_tables.hpp"

@@ -2,7 +2,7 @@
 
 #include "skyline/core/random.hpp"
 
-#include "app/commands/count_progress.hpp"
+#include "core/log.hpp"
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
 #include "report/text/text_table.hpp"
@@ -20,6 +20,11 @@
 
 namespace skyline::app {
 namespace {
+
+constexpr double kSilent_s = 2;
+constexpr double kDrawEvery_s = 0.5;
+constexpr double kLogEvery_s = 10;
+constexpr const char* kEraseLine = "\r\x1b[K";
 
 constexpr double kLongest_s = 0.3;  // CPU time, so that a busy machine shows as much
 constexpr std::int64_t kMostRandom = 10'000;
@@ -216,6 +221,29 @@ std::string size_text(const SpaceSurvey& survey) {
 }
 
 }  // namespace
+
+CountProgress::CountProgress(report::ProgressConsole console)
+    : console_(std::move(console)), start_s_(console_.now_s()) {
+  next_s_ = start_s_ + (console_.write ? kSilent_s : kLogEvery_s);
+}
+
+CountProgress::~CountProgress() {
+  if (drawn_) console_.write(kEraseLine);
+}
+
+void CountProgress::show(double share) {
+  const double now_s = console_.now_s();
+  const double left_s = (now_s - start_s_) * (1 - share) / share;
+  const std::string text = "counting: " + report::significant_text(100 * share, 2) + " %, " +
+                           report::duration_text(left_s) + " left";
+  if (console_.write) {
+    console_.write(kEraseLine + text);
+    drawn_ = true;
+  } else {
+    log::info(text);
+  }
+  next_s_ = now_s + (console_.write ? kDrawEvery_s : kLogEvery_s);
+}
 
 void GenotypeTally::add(const GenotypeTally& other, std::int64_t times) {
   seen += times * other.seen;

@@ -12,7 +12,6 @@
 #include "report/text/front_table.hpp"
 #include "report/text/run_account.hpp"
 #include "report/text/status.hpp"
-#include "run/baselines.hpp"
 #include "run/opened_run.hpp"
 #include "store/publish/publish.hpp"
 #include "store/run_folder/run_folder.hpp"

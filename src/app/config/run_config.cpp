@@ -1,6 +1,5 @@
 #include "app/config/run_config.hpp"
 
-#include "skyline/core/error.hpp"
 #include "skyline/core/random.hpp"
 
 #include "app/config/config_file.hpp"
@@ -14,8 +13,8 @@
 #include "core/version.hpp"
 #include "evaluate/command/command_check.hpp"
 #include "model_export/model/exported_model.hpp"
-#include "objective/derived_ends.hpp"
-#include "run/baselines.hpp"
+#include "objective/objective_ends.hpp"
+#include "run/opened_run.hpp"
 #include "search/pruning_bars.hpp"
 #include "store/publish/publish.hpp"
 

@@ -1,12 +1,12 @@
 #include "skyline/core/error.hpp"
+#include "skyline/trial/evaluator.hpp"
 
-#include "app/job/front_latency.hpp"
-#include "app/job/next_steps.hpp"
 #include "app/job/program_build.hpp"
 #include "app/job/run_plan.hpp"
 #include "app/job/run_results.hpp"
 #include "app/models/exported_files.hpp"
 #include "app/models/selected_model.hpp"
+#include "core/backoff.hpp"
 #include "core/config/config_text.hpp"
 #include "core/log.hpp"
 #include "core/system/process.hpp"
@@ -17,10 +17,15 @@
 #include "report/text/front_table.hpp"
 #include "report/text/progress.hpp"
 #include "report/tracking/tracking.hpp"
-#include "run/baselines.hpp"
+#include "run/opened_run.hpp"
+#include "run/run_state.hpp"
 #include "store/publish/publish.hpp"
 #include "store/run_folder/run_folder.hpp"
 
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,6 +34,50 @@
 
 namespace skyline::app {
 namespace {
+
+constexpr std::size_t kMostMembers = 60;
+constexpr std::size_t kRounds = 5;
+constexpr double kLongEnough_s = 20;  // after which no further round begins
+
+std::vector<report::FrontLatency> measure(trial::Evaluator& evaluator,
+                                          const std::vector<trial::Trial>& trials,
+                                          const std::function<bool()>& ends) {
+  std::vector<report::FrontLatency> latencies;
+  for (const trial::Trial& trial : trials) latencies.push_back({trial.number, {}});
+  const auto start = std::chrono::steady_clock::now();
+  for (std::size_t round = 0; round < kRounds && !ends(); ++round) {
+    if (round > 0 && seconds_since(start) > kLongEnough_s) break;
+    const std::vector<double> found = evaluator.latencies_ms(trials);
+    if (found.empty()) return {};
+    for (std::size_t i = 0; i < trials.size(); ++i) latencies[i].rounds_ms.push_back(found[i]);
+  }
+  if (trials.empty() || latencies.front().rounds_ms.empty()) return {};
+  return latencies;
+}
+
+/// Measures the latency of the front that counts when the run is done, in rounds over its members, and writes
+/// RUN/latency.json. Does nothing if the run measures no latency, or the file has the front already. A
+/// failure is logged as a warning. @pre no trial runs on this rank
+/// @param ends  whether to begin no further round
+void measure_front(trial::Evaluator& evaluator, const run::RunState& state, const store::RunPaths& paths,
+                   const std::function<bool()>& ends) {
+  std::vector<trial::TrialNumber> members =
+      report::front_order(state.final_budget() ? state.final_front() : state.front());
+  members.resize(std::min(members.size(), kMostMembers));
+  try {
+    const auto earlier = report::read_latencies(paths);
+    const bool is_whole = !earlier.empty() && earlier.front().rounds_ms.size() == kRounds;
+    if (is_whole && std::ranges::equal(earlier, members, {}, &report::FrontLatency::trial)) return;
+    std::vector<trial::Trial> trials;
+    for (const trial::TrialNumber number : members) trials.push_back(state.search_trial(number)->trial);
+    const auto latencies = measure(evaluator, trials, ends);
+    if (latencies.empty()) return;
+    report::write_latencies(paths, latencies);
+    log::info("measured the latency of " + counted(latencies.size(), "network") + " once more");
+  } catch (const std::exception& problem) {
+    log::warning(std::string("the latency of the front is not measured again: ") + problem.what());
+  }
+}
 
 /// Writes results when a job stops. If they cannot be written now, the job still ends normally.
 void try_to_write_results(const run::OpenedRun& run) {

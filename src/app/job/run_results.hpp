@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <functional>
 #include <mutex>
 #include <stop_token>
@@ -82,5 +83,11 @@ class ResultsWriter final : public run::RunListener {
   Clock::time_point next_;  // earliest time of the next writing
   std::jthread thread_;     // the last member, because its thread uses the others
 };
+
+/// Returns what a person can do next with a finished run: a table of at most ten lines, with commands to
+/// copy. A command stands there only if it suits the run. Empty without a front.
+/// @param columns  columns of the terminal: where it is too narrow, the commands stand alone
+std::string next_steps(const store::RunPaths& paths, const RunConfig& config, const run::RunState& state,
+                       std::size_t columns);
 
 }  // namespace skyline::app

@@ -4,12 +4,9 @@
 #include "skyline/core/exit_code.hpp"
 #include "skyline/evaluate/evaluator_kind.hpp"
 
-#include "comm/agreement.hpp"
 #include "core/backoff.hpp"
 #include "core/config/config_errors.hpp"
 #include "core/log.hpp"
-#include "core/log_background.hpp"
-#include "core/log_note.hpp"
 #include "core/system/standard_output.hpp"
 #include "core/text/foreign_text.hpp"
 #include "report/html/html_report.hpp"

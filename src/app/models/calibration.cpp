@@ -5,10 +5,10 @@
 #include "app/config/data_section.hpp"
 #include "app/config/evaluator_section.hpp"
 #include "app/config/exported_network.hpp"
+#include "app/models/npz_writer.hpp"
 #include "comm/environment.hpp"
 #include "core/log.hpp"
 #include "core/text/wording.hpp"
-#include "store/arrays/npz_writer.hpp"
 #include "store/data/sample_draw.hpp"
 #include "store/publish/publish.hpp"
 #include "train/evaluator/inference.hpp"
@@ -17,7 +17,6 @@
 #include <cstdint>
 #include <string>
 #include <type_traits>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -40,17 +39,17 @@ std::vector<Value> picked_rows(std::span<const Stored> values, std::size_t sampl
   return picked;
 }
 
-store::NpzArray inputs_of(const SampleView& samples, const space::Shape& shape,
-                          const std::vector<std::int64_t>& rows) {
-  store::NpzArray array{"input", {std::ssize(rows), shape.channels, shape.height, shape.width}, {}};
+NpzArray inputs_of(const SampleView& samples, const space::Shape& shape,
+                   const std::vector<std::int64_t>& rows) {
+  NpzArray array{"input", {std::ssize(rows), shape.channels, shape.height, shape.width}, {}};
   std::visit([&](auto values) { array.values = picked_rows<float>(values, samples.count, rows); },
              samples.values);
   return array;
 }
 
-store::NpzArray labels_of(const SampleView& samples, const DataOptions& data,
-                          const std::vector<std::int64_t>& rows) {
-  store::NpzArray array{"label", {std::ssize(rows)}, {}};
+NpzArray labels_of(const SampleView& samples, const DataOptions& data,
+                   const std::vector<std::int64_t>& rows) {
+  NpzArray array{"label", {std::ssize(rows)}, {}};
   if (samples.target_kind() != store::TargetKind::kClasses)
     array.dims.push_back(static_cast<std::int64_t>(data.class_names.size()));
   std::visit(
@@ -95,7 +94,7 @@ std::string calibration_npz(const CalibrationSet& set) {
                     std::to_string(static_cast<std::int64_t>(bytes / 0x1p30)) + " GB, expected less than 4");
   }
   const SampleView& train = set.dataset->train();
-  return store::npz_bytes({inputs_of(train, shape, set.rows), labels_of(train, set.data, set.rows)});
+  return npz_bytes({inputs_of(train, shape, set.rows), labels_of(train, set.data, set.rows)});
 }
 
 space::Int8Network int8_form(const ModelSource& source, const SelectedModel& model,

@@ -5,7 +5,6 @@
 
 #include "app/prep/prep_process.hpp"
 #include "core/system/temporary_folder.hpp"
-#include "core/system/temporary_root.hpp"
 #include "store/publish/publish.hpp"
 
 #include <cstddef>

@@ -8,7 +8,6 @@
 #include "app/models/onnx_model.hpp"
 #include "app/prep/prep_process.hpp"
 #include "core/system/temporary_folder.hpp"
-#include "core/system/temporary_root.hpp"
 #include "core/text/wording.hpp"
 #include "store/arrays/preparation.hpp"
 #include "train/scoring/scored_outputs.hpp"

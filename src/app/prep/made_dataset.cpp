@@ -4,7 +4,6 @@
 
 #include "app/prep/prep_process.hpp"
 #include "core/system/temporary_folder.hpp"
-#include "core/system/temporary_root.hpp"
 #include "store/data/seal_dataset.hpp"
 #include "store/publish/publish.hpp"
 #include "store/publish/temporary_file.hpp"

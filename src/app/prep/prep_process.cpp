@@ -2,8 +2,9 @@
 
 #include "skyline/core/error.hpp"
 
-#include "app/prep/prep_report.hpp"
+#include "core/log.hpp"
 #include "core/system/process.hpp"
+#include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
 #include "evaluate/process/error_words.hpp"
 #include "evaluate/process/launcher_start.hpp"
@@ -16,6 +17,8 @@
 #include <limits>
 #include <optional>
 #include <system_error>
+
+#include <nlohmann/json.hpp>
 
 namespace skyline::app {
 namespace {
@@ -138,6 +141,29 @@ void check_end(const PrepCall& call, const evaluate::ProcessPlan& plan, const Pr
 }
 
 }  // namespace
+
+void PrepReport::read_line(std::string_view line) {
+  using Json = nlohmann::json;
+  const Json root = Json::parse(shallow_json(line), nullptr, false);
+  if (!root.is_object()) return fail("expected an object of JSON, got " + shortened(printable(line)));
+  for (const auto& [key, value] : root.items()) {
+    if (!value.is_string()) return fail("expected a text, got " + shortened(value.dump()));
+    const std::string text = printable(value.get<std::string>());
+    if (key == "line") {
+      said_.push_back(text);
+    } else if (key == "started") {
+      has_started_ = true;
+    } else if (key == "progress") {
+      log::info(text);
+    } else if (key == "reading") {
+      reading_ = text;
+    } else if (key == "error") {
+      error_ = text;
+    } else if (key == "missing") {
+      missing_ = text;
+    }
+  }
+}
 
 HeldSignals::HeldSignals() {
   ::sigemptyset(&held_);

@@ -9,7 +9,7 @@
 #include "core/config/foreign_words.hpp"
 #include "core/log.hpp"
 #include "core/text/foreign_text.hpp"
-#include "store/journal/counted_costs.hpp"
+#include "store/journal/known_values.hpp"
 #include "store/journal/trial_json.hpp"
 
 #include <algorithm>

@@ -10,7 +10,7 @@
 #include "core/backoff.hpp"
 #include "core/log.hpp"
 #include "core/system/process.hpp"
-#include "core/system/temporary_root.hpp"
+#include "core/system/temporary_folder.hpp"
 #include "machine/node.hpp"
 
 #include <chrono>

@@ -4,7 +4,6 @@
 
 #include "engine/work/engine_options.hpp"
 #include "engine/work/run_files.hpp"
-#include "engine/work/storage_calls.hpp"
 #include "run/run_state.hpp"
 #include "store/journal/trial_json.hpp"
 #include "store/run_folder/running_trials.hpp"

@@ -1,7 +1,7 @@
 #include "engine/slots/checkpoints.hpp"
 
 #include "core/backoff.hpp"
-#include "engine/work/storage_calls.hpp"
+#include "engine/work/run_files.hpp"
 
 #include <array>
 #include <condition_variable>

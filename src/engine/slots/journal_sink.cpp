@@ -1,7 +1,7 @@
 #include "engine/slots/journal_sink.hpp"
 
 #include "engine/loop/trial_maker.hpp"
-#include "engine/work/storage_calls.hpp"
+#include "engine/work/run_files.hpp"
 #include "store/journal/asked_trials.hpp"
 
 #include <exception>

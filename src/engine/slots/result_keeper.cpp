@@ -2,7 +2,7 @@
 
 #include "core/log.hpp"
 #include "engine/loop/trial_maker.hpp"
-#include "engine/work/storage_calls.hpp"
+#include "engine/work/run_files.hpp"
 #include "store/weights/checkpoint.hpp"
 
 #include <algorithm>

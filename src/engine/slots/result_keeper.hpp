@@ -2,7 +2,6 @@
 
 #include "engine/work/engine_options.hpp"
 #include "engine/work/run_files.hpp"
-#include "engine/work/storage_calls.hpp"
 #include "store/journal/journal.hpp"
 
 #include <atomic>

@@ -8,7 +8,6 @@
 #include "core/system/process.hpp"
 #include "engine/slots/crash_signals.hpp"
 #include "engine/slots/evaluation.hpp"
-#include "engine/slots/noted_trial.hpp"
 #include "engine/slots/slot_context.hpp"
 #include "trial/refit.hpp"
 #include "trial/scope_timer.hpp"

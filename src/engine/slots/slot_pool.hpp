@@ -5,8 +5,8 @@
 
 #include "engine/group/group_hub.hpp"
 #include "engine/slots/checkpoints.hpp"
+#include "engine/slots/known_values.hpp"
 #include "engine/slots/result_keeper.hpp"
-#include "engine/slots/slot_pruning.hpp"
 #include "engine/slots/trial_folders.hpp"
 #include "engine/work/dispatcher.hpp"
 #include "engine/work/placement.hpp"

@@ -5,7 +5,7 @@
 #include "core/log.hpp"
 #include "core/text/wording.hpp"
 #include "engine/slots/evaluation.hpp"
-#include "engine/work/storage_calls.hpp"
+#include "engine/work/run_files.hpp"
 #include "store/journal/trial_json.hpp"
 #include "store/publish/folder_tree.hpp"
 #include "store/publish/retry_policy.hpp"
@@ -13,7 +13,6 @@
 
 #include <string>
 #include <utility>
-#include <variant>
 
 namespace skyline::engine {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "core/text/wording.hpp"
 #include "engine/slots/trial_folders.hpp"
-#include "engine/work/storage_calls.hpp"
+#include "engine/work/run_files.hpp"
 #include "store/journal/trial_json.hpp"
 #include "store/publish/publish.hpp"
 #include "store/publish/retry_policy.hpp"

@@ -5,9 +5,9 @@
 #include "core/config/foreign_words.hpp"
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
-#include "store/arrays/csv_reader.hpp"
+#include "evaluate/table/csv_reader.hpp"
 #include "store/journal/run_tables.hpp"
-#include "trial/column_names.hpp"
+#include "trial/trial_fields.hpp"
 
 #include <algorithm>
 #include <array>
@@ -75,7 +75,7 @@ class RowReader {
   std::vector<NumberColumn> columns_;
   const RowSource source_;
   const std::string file_;
-  store::CsvReader reader_;
+  CsvReader reader_;
   std::vector<std::string> header_;
   std::vector<std::size_t> parameter_places_;  // column of each parameter
   std::vector<std::size_t> places_;            // column of each of columns_
@@ -135,7 +135,7 @@ bool RowReader::read_genotype(std::vector<std::optional<std::uint32_t>>& choices
     auto choice = space::choice_of(parameters_[p], field, reader_.number(field));
     // An apostrophe stands in front of texts that spreadsheets would calculate (search_state.csv).
     if (!choice && field.starts_with('\'')) choice = space::choice_of(parameters_[p], field.substr(1), {});
-    const std::string word = lower_case(store::without_outer_blanks(field));
+    const std::string word = lower_case(without_outer_blanks(field));
     if (!choice && !word.empty() && word != "nan") return false;
     choices.push_back(choice);
   }
@@ -144,7 +144,7 @@ bool RowReader::read_genotype(std::vector<std::optional<std::uint32_t>>& choices
 
 double RowReader::read_value(const NumberColumn& column, std::size_t place) const {
   const std::string& field = reader_.fields()[place];
-  const std::string word = lower_case(store::without_outer_blanks(field));
+  const std::string word = lower_case(without_outer_blanks(field));
   if (word.empty() || word == "na") return std::numeric_limits<double>::quiet_NaN();
   const auto number = reader_.number(field);
   const bool is_large = number && std::abs(*number) * column.times > kLargest;
@@ -159,7 +159,7 @@ double RowReader::read_value(const NumberColumn& column, std::size_t place) cons
 
 bool RowReader::has_failed() const {
   if (!status_) return false;
-  const std::string word = lower_case(store::without_outer_blanks(reader_.fields()[*status_]));
+  const std::string word = lower_case(without_outer_blanks(reader_.fields()[*status_]));
   const std::string name = word.substr(word.rfind('.') + 1);  // TrialState.COMPLETE
   return std::ranges::find(kEndedWell, name) == kEndedWell.end();
 }

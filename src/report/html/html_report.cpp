@@ -10,7 +10,7 @@
 #include "report/files/trials_json.hpp"
 #include "report/html/run_json.hpp"
 #include "report/text/status.hpp"
-#include "run/baselines.hpp"
+#include "run/opened_run.hpp"
 #include "store/journal/run_tables.hpp"
 #include "store/publish/file_descriptor.hpp"
 #include "store/publish/publish.hpp"

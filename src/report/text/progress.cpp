@@ -3,7 +3,6 @@
 #include "core/backoff.hpp"
 #include "core/clock.hpp"
 #include "core/log.hpp"
-#include "core/log_background.hpp"
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
 #include "report/files/trial_results.hpp"

@@ -7,10 +7,11 @@
 #include "core/backoff.hpp"
 #include "core/log.hpp"
 #include "core/text/wording.hpp"
-#include "report/tracking/run_metrics.hpp"
-#include "store/events/event_file.hpp"
+#include "report/files/trial_results.hpp"
+#include "report/tracking/event_file.hpp"
 #include "store/journal/learning_curves.hpp"
 #include "store/publish/publish.hpp"
+#include "trial/refit.hpp"
 
 #include <algorithm>
 #include <array>
@@ -18,6 +19,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -30,6 +32,30 @@
 
 namespace skyline::report {
 namespace {
+
+/// Returns the size of the largest front whose exact volume is computed at each change: for 3 objectives that
+/// takes 10 ms of rank 0's time. pareto.json has the volume at the end.
+std::size_t largest_front(std::size_t num_objectives) {
+  if (num_objectives < 3) return std::numeric_limits<std::size_t>::max();
+  return num_objectives == 3 ? 300 : 100;
+}
+
+using Values = std::vector<NamedValue>;
+
+void add(Values& values, std::string name, double value) {
+  if (std::isfinite(value)) values.push_back({std::move(name), value});
+}
+
+std::vector<std::string> metrics_shown(const objective::ObjectiveSet& objectives,
+                                       const std::vector<trial::Metric>& metrics) {
+  std::vector<std::string> names = trial::names_of(metrics);
+  const auto add_name = [&](const std::string& name) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  };
+  for (const auto& objective : objectives.objectives()) add_name(objective.metric);
+  for (const auto& constraint : objectives.constraints()) add_name(constraint.metric);
+  return names;
+}
 
 constexpr std::size_t kMostWaiting = 100'000;  // trials of this job
 constexpr std::size_t kMostInOneWrite = 1'000;
@@ -67,13 +93,13 @@ class EventWriter {
   std::int64_t unwritten() const { return unwritten_; }
 
  private:
-  store::EventFile file_;
+  EventFile file_;
   RunMetrics metrics_;
   std::uint64_t replayed_;                     // number of trials of earlier jobs
   std::optional<std::uint64_t> first_wanted_;  // step; unset before the first write
   std::vector<TrackedTrial> trials_;
-  std::vector<store::MetricRecord> records_;  // trials that have left trials_, and are not in the file
-  std::size_t taken_ = 0;                     // trials of both
+  std::vector<MetricRecord> records_;  // trials that have left trials_, and are not in the file
+  std::size_t taken_ = 0;              // trials of both
   bool fails_ = false;
   std::atomic<bool> closed_ = false;
   std::atomic<std::int64_t> unwritten_ = 0;
@@ -83,7 +109,7 @@ void EventWriter::write() {
   if (closed_) return;
   try {
     if (!first_wanted_)
-      first_wanted_ = std::min(replayed_, store::first_step_without_event(file_.path().parent_path()));
+      first_wanted_ = std::min(replayed_, first_step_without_event(file_.path().parent_path()));
     for (const TrackedTrial& trial : trials_) {
       if (trial.trial->position >= *first_wanted_) records_.push_back(metrics_.record(trial));
     }
@@ -166,9 +192,9 @@ std::vector<run::SharedTrial> chosen_trials(const run::RunState& state) {
   return chosen;
 }
 
-std::vector<store::NamedParameter> parameters_of(const space::SearchSpace& space,
-                                                 const space::Architecture& architecture) {
-  std::vector<store::NamedParameter> parameters;
+std::vector<NamedParameter> parameters_of(const space::SearchSpace& space,
+                                          const space::Architecture& architecture) {
+  std::vector<NamedParameter> parameters;
   for (std::size_t p = 0; p < space.parameters().size(); ++p) {
     if (!architecture.used[p]) continue;
     const space::Parameter& parameter = space.parameters()[p];
@@ -178,12 +204,11 @@ std::vector<store::NamedParameter> parameters_of(const space::SearchSpace& space
 }
 
 /// Returns the points of a learning curve, and the results at its last step.
-std::vector<store::MetricRecord> records_of(const store::LearningCurve& course,
-                                            std::vector<store::NamedValue> results, double unix_s) {
-  std::vector<store::MetricRecord> records;
+std::vector<MetricRecord> records_of(const store::LearningCurve& course, std::vector<NamedValue> results,
+                                     double unix_s) {
+  std::vector<MetricRecord> records;
   for (std::size_t point = 0; point < course.steps.size(); ++point) {
-    store::MetricRecord& record =
-        records.emplace_back(static_cast<std::uint64_t>(course.steps[point]), unix_s);
+    MetricRecord& record = records.emplace_back(static_cast<std::uint64_t>(course.steps[point]), unix_s);
     for (const std::string& name : course.names) {
       const double value = course.value(point, name);
       if (std::isfinite(value)) record.values.push_back({"curve/" + name, value});
@@ -194,6 +219,63 @@ std::vector<store::MetricRecord> records_of(const store::LearningCurve& course,
 }
 
 }  // namespace
+
+TrackedTrial::TrackedTrial(const run::Commit& commit, const run::RunState& state, double the_unix_s)
+    : trial(commit.trial),
+      replayed(commit.replayed),
+      unix_s(the_unix_s),
+      front_size(state.front().size()),
+      front(state.points()),
+      best(state.best()),
+      failed(state.failed()),
+      pruned(state.pruned()),
+      outside(state.outside()) {}
+
+RunMetrics::RunMetrics(objective::ObjectiveSet objectives, std::vector<trial::Metric> metrics)
+    : objectives_(std::move(objectives)),
+      metrics_(std::move(metrics)),
+      shown_(metrics_shown(objectives_, metrics_)) {}
+
+MetricRecord RunMetrics::record(const TrackedTrial& tracked) {
+  if (tracked.front != measured_) measure_volume(tracked);
+  measured_ = tracked.front;
+  MetricRecord record{tracked.trial->position, tracked.unix_s, own_values(*tracked.trial)};
+  Values& values = record.values;
+  add(values, "front/size", static_cast<double>(tracked.front_size));
+  if (tracked.front_size > 0 && measurable(tracked)) add(values, "front/hypervolume", volume_);
+  for (std::size_t i = 0; i < tracked.best.size(); ++i) {
+    add(values, "best/" + objectives_.objectives()[i].metric, tracked.best[i]);
+  }
+  add(values, "run/failed_trials", static_cast<double>(tracked.failed));
+  if (tracked.pruned > 0) add(values, "run/pruned_trials", static_cast<double>(tracked.pruned));
+  if (tracked.outside > 0) add(values, "run/outside_trials", static_cast<double>(tracked.outside));
+  return record;
+}
+
+Values RunMetrics::own_values(const trial::CommittedTrial& committed) const {
+  Values values;
+  const std::string group = trial::is_refit(committed.trial) ? "refit/"
+                            : committed.trial.is_final()     ? "final/"
+                                                             : "trial/";
+  for (const std::string& metric : shown_) {
+    if (failure_of(committed) != nullptr) break;
+    if (const auto value = metric_value(committed, metric, metrics_)) add(values, group + metric, *value);
+  }
+  add(values, group + "epochs", committed.trial.budget().epochs);
+  add(values, group + "seconds", committed.timing.total_s());
+  add(values, group + "training_seconds", committed.timing.train_s);
+  return values;
+}
+
+bool RunMetrics::measurable(const TrackedTrial& tracked) const {
+  return objectives_.has_volume() && tracked.front_size <= largest_front(objectives_.objectives().size());
+}
+
+/// The volume of a growing front is never lowered, whatever rounding gives.
+void RunMetrics::measure_volume(const TrackedTrial& tracked) {
+  if (!measurable(tracked)) return;
+  volume_ = std::max(volume_, run::volume_of(objectives_, *tracked.front).value());
+}
 
 std::unique_ptr<RunTracking> start_tracking(const TrackingInputs& inputs) {
   return std::make_unique<Tracking>(inputs);
@@ -212,13 +294,13 @@ std::size_t write_trial_events(const run::OpenedRun& opened, const std::filesyst
     std::filesystem::create_directory(own, failure);
     if (failure) throw UserError("cannot make " + own.string() + ": " + failure.message());
     const auto course = courses.find({committed.trial.name(), committed.timing.started_s});
-    store::publish_text(store::EventFile(own, now_s).path(), [&](const store::WriteText& write) {
-      write(store::event_file_start(now_s, 0));
-      write(store::parameters_record(now_s, parameters_of(opened.space, committed.trial.architecture())));
-      for (const store::MetricRecord& record :
+    store::publish_text(EventFile(own, now_s).path(), [&](const store::WriteText& write) {
+      write(event_file_start(now_s, 0));
+      write(parameters_record(now_s, parameters_of(opened.space, committed.trial.architecture())));
+      for (const MetricRecord& record :
            records_of(course == courses.end() ? store::LearningCurve() : course->second,
                       metrics.own_values(committed), now_s)) {
-        write(store::event_record(record));
+        write(event_record(record));
       }
     });
   }

@@ -8,6 +8,7 @@
 #include "store/publish/publish.hpp"
 
 #include <functional>
+#include <string>
 #include <string_view>
 
 namespace skyline::store {
@@ -48,6 +49,17 @@ trial::EarlyValues::ByMetric early_of(const Json& line) {
   return early;
 }
 
+constexpr const char* kArch = "arch";
+constexpr const char* kCounted = "costs";
+
+void read_counted_line(std::string_view text, std::size_t costs, CountedCosts& counted) {
+  const auto line = parse_line(text);
+  if (!line) return;
+  std::vector<double> values;
+  for (const auto& value : member(*line, kCounted)) values.push_back(decode_number(value, kCounted));
+  if (values.size() == costs) counted[decode_arch_id(*line)] = std::move(values);
+}
+
 }  // namespace
 
 void write_known_values(const RunPaths& paths, trial::TrialName trial, const std::string& provenance,
@@ -81,6 +93,25 @@ void remove_all_known_values(const RunPaths& paths) {
   for (const std::filesystem::path& path : list_folder(paths.checkpoints())) {
     if (path.filename().string().ends_with(kFileEnd)) remove_file(path);
   }
+}
+
+CountedCosts read_counted_costs(const RunPaths& paths, std::size_t costs) {
+  CountedCosts counted;
+  if (!store::exists(paths.counted_costs())) return counted;
+  read_lines(paths.counted_costs(), [&](std::string_view line) { read_counted_line(line, costs, counted); });
+  return counted;
+}
+
+void append_counted_costs(const RunPaths& paths,
+                          std::span<const std::pair<space::ArchId, std::vector<double>>> counted) {
+  std::string lines;
+  for (const auto& [id, costs] : counted) {
+    nlohmann::ordered_json line{{kArch, space::to_text(id)}, {kCounted, nlohmann::ordered_json::array()}};
+    for (const double cost : costs) line[kCounted].push_back(encode_number(cost));
+    lines += seal_line(line);
+  }
+  make_own_folder(paths.trainer());
+  append_lines(paths.counted_costs(), lines);
 }
 
 }  // namespace skyline::store

@@ -1,12 +1,16 @@
 #pragma once
 
+#include "skyline/space/network.hpp"
 #include "skyline/trial/evaluator.hpp"
 #include "skyline/trial/metric.hpp"
 #include "skyline/trial/trial.hpp"
 
 #include "store/run_folder/run_folder.hpp"
 
+#include <span>
 #include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace skyline::store {
@@ -37,5 +41,16 @@ trial::EarlyValues::ByMetric read_searched_values(const RunPaths& paths, const t
 void remove_known_values(const RunPaths& paths, trial::TrialName trial);
 /// Removes the files of all trials. @throws Problem
 void remove_all_known_values(const RunPaths& paths);
+
+/// Costs that a program has counted, by architecture, in the order of SearchSpace::counted().
+using CountedCosts = std::unordered_map<space::ArchId, std::vector<double>>;
+
+/// Reads trainer/costs.jsonl, in which a run keeps all answers of its program; empty without it. Lines that
+/// are damaged, or have another number of costs, are left out. @throws as read_file
+CountedCosts read_counted_costs(const RunPaths& paths, std::size_t costs);
+
+/// Appends answers. @throws as publish_file
+void append_counted_costs(const RunPaths& paths,
+                          std::span<const std::pair<space::ArchId, std::vector<double>>> counted);
 
 }  // namespace skyline::store

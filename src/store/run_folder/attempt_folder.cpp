@@ -4,7 +4,7 @@
 
 #include "core/log.hpp"
 #include "core/system/process.hpp"
-#include "core/system/temporary_root.hpp"
+#include "core/system/temporary_folder.hpp"
 #include "core/text/hash.hpp"
 #include "store/publish/file_descriptor.hpp"
 #include "store/publish/folder_tree.hpp"

@@ -1,13 +1,17 @@
 #include "train/scoring/answers.hpp"
 
+#include "skyline/core/random.hpp"
+
 #include "core/config/config_text.hpp"
 #include "store/arrays/preparation.hpp"
-#include "train/scoring/replicates.hpp"
+#include "train/scoring/metrics.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -15,6 +19,42 @@ namespace skyline::train {
 namespace {
 
 using store::TargetKind;
+
+/// Most samples of a set that is resampled; of more, chance decides little.
+constexpr std::size_t kMostResampled = 200'000;
+
+constexpr std::size_t kFewest = 200;
+constexpr std::size_t kMost = 1000;
+constexpr std::size_t kMostDraws = 10'000'000;  // in all, where kFewest need no more
+
+/// Returns what metrics would be on resamples of a set, which draw as many samples with replacement.
+/// Replicate i draws the same samples for every network, so that the replicates of two networks can be
+/// compared in pairs. Deterministic.
+/// @param samples  a set of at least one and at most kMostResampled samples
+/// @param outputs  [samples, outputs] of the network
+/// @param columns  as Scorer has them
+/// @return         [metrics][200 to 1000 replicates, fewer of more samples]
+/// @see            Efron and Tibshirani, An Introduction to the Bootstrap, 1993
+std::vector<std::vector<double>> replicates_of(std::span<const LossOrMetric> metrics,
+                                               const store::SampleView& samples,
+                                               std::span<const float> outputs,
+                                               std::span<const store::TargetColumn> columns) {
+  const std::size_t each = outputs.size() / samples.count;
+  const std::size_t count = std::clamp(kMostDraws / samples.count, kFewest, kMost);
+  std::vector<std::vector<double>> replicates(metrics.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    RandomStream random(derive_seed(0, "bootstrap", {i}));
+    Scorer scorer(metrics, samples, each, columns);
+    for (std::size_t drawn = 0; drawn < samples.count; ++drawn) {
+      const auto index = static_cast<std::int64_t>(random.below(samples.count));
+      scorer.add({&index, 1}, 0, outputs.subspan(static_cast<std::size_t>(index) * each, each));
+    }
+    const std::vector<double> values = scorer.score().metrics;
+    for (std::size_t metric = 0; metric < metrics.size(); ++metric)
+      replicates[metric].push_back(values[metric]);
+  }
+  return replicates;
+}
 
 constexpr std::size_t kMostNamed = 1000;       // classes or labels
 constexpr std::size_t kMostPairs = 1000;       // pairs of classes that are taken for each other

@@ -1,6 +1,5 @@
-#include "engine/slots/slot_pruning.hpp"
-
 #include "engine/fixtures/engine_rig.hpp"
+#include "engine/slots/known_values.hpp"
 #include "support/scratch_folder.hpp"
 #include "support/yaml_config.hpp"
 

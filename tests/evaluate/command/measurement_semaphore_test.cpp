@@ -1,7 +1,6 @@
-#include "evaluate/command/measurement_semaphore.hpp"
-
 #include "skyline/core/error.hpp"
 
+#include "evaluate/command/metric_commands.hpp"
 #include "evaluate/process/trainer_fixture.hpp"
 #include "support/user_error_of.hpp"
 

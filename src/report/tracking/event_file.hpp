@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace skyline::store {
+namespace skyline::report {
 
 /// A number with the name under which it is shown.
 struct NamedValue {
@@ -65,4 +65,4 @@ class EventFile {
 /// record. Returns 0 if there are none. @throws UserError if a file cannot be read
 std::uint64_t first_step_without_event(const std::filesystem::path& folder);
 
-}  // namespace skyline::store
+}  // namespace skyline::report

@@ -11,7 +11,7 @@
 
 #include <zlib.h>
 
-namespace skyline::store {
+namespace skyline::evaluate {
 
 /// Reads a plain or gzip file from its start to its end.
 class GzipStream {
@@ -85,4 +85,4 @@ class CsvReader {
   std::vector<std::string> fields_;
 };
 
-}  // namespace skyline::store
+}  // namespace skyline::evaluate

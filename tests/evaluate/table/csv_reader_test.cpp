@@ -1,4 +1,4 @@
-#include "store/arrays/csv_reader.hpp"
+#include "evaluate/table/csv_reader.hpp"
 
 #include "support/gzip_text.hpp"
 #include "support/scratch_folder.hpp"
@@ -11,7 +11,7 @@
 
 #include <gmock/gmock.h>
 
-namespace skyline::store {
+namespace skyline::evaluate {
 namespace {
 
 using skyline::testing::gzip_text;
@@ -105,4 +105,4 @@ TEST_F(CsvReaderTest, RowsKnowTheirLines) {
 }
 
 }  // namespace
-}  // namespace skyline::store
+}  // namespace skyline::evaluate

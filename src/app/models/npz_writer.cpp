@@ -1,4 +1,4 @@
-#include "store/arrays/npz_writer.hpp"
+#include "app/models/npz_writer.hpp"
 
 #include "skyline/core/error.hpp"
 
@@ -10,7 +10,7 @@
 
 #include <zlib.h>
 
-namespace skyline::store {
+namespace skyline::app {
 namespace {
 
 /// Appends the lowest bytes of a number, lowest first.
@@ -98,4 +98,4 @@ std::string npz_bytes(const std::vector<NpzArray>& arrays) {
   return bytes;
 }
 
-}  // namespace skyline::store
+}  // namespace skyline::app

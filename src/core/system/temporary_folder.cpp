@@ -1,4 +1,4 @@
-#include "core/system/temporary_root.hpp"
+#include "core/system/temporary_folder.hpp"
 
 #include "skyline/core/error.hpp"
 

@@ -1,4 +1,4 @@
-#include "store/events/event_file.hpp"
+#include "report/tracking/event_file.hpp"
 
 #include "store/publish/publish.hpp"
 #include "support/scratch_folder.hpp"
@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace skyline::store {
+namespace skyline::report {
 namespace {
 
 using ::testing::HasSubstr;
@@ -53,8 +53,8 @@ TEST(EventFile, BeginsASessionAtItsFirstStepAndGrowsByRecords) {
   EventFile file(folder.path(), 1000);
   file.add(std::vector{record(7, 10.5), record(8, 11)});
   file.add(std::vector{record(9, 12)});
-  EXPECT_EQ(read_file(file.path()), event_file_start(1000, 7) + event_record(record(7, 10.5)) +
-                                        event_record(record(8, 11)) + event_record(record(9, 12)));
+  EXPECT_EQ(store::read_file(file.path()), event_file_start(1000, 7) + event_record(record(7, 10.5)) +
+                                               event_record(record(8, 11)) + event_record(record(9, 12)));
   EXPECT_THAT(file.path().filename().string(), StartsWith("events.out.tfevents.0000001000."));
 }
 
@@ -73,7 +73,7 @@ TEST(EventFile, ATornOrDamagedRecordIsNone) {
   const testing::ScratchFolder folder;
   EventFile file(folder.path(), 1000);
   file.add(std::vector{record(0, 10), record(1, 10), record(2, 10)});
-  const std::string whole = read_file(file.path());
+  const std::string whole = store::read_file(file.path());
   testing::overwrite(file.path(), whole.substr(0, whole.size() - 1));
   EXPECT_EQ(first_step_without_event(folder.path()), 2U);
   std::string damaged = whole;
@@ -94,7 +94,7 @@ TEST(EventFile, RecordsThatFailedGoToTheSamePlaceAgain) {
               HasSubstr("cannot write " + file.path().string() + ": open: No such file or directory"));
   std::filesystem::rename(away, file.path());
   file.add(std::vector{record(1, 11)});
-  EXPECT_EQ(read_file(file.path()),
+  EXPECT_EQ(store::read_file(file.path()),
             event_file_start(1000, 0) + event_record(record(0, 10)) + event_record(record(1, 11)));
 }
 
@@ -105,8 +105,8 @@ TEST(EventFile, AFolderThatIsGoneMayComeBack) {
   EXPECT_THROW(file.add(std::vector{record(0, 10)}), UserError);
   std::filesystem::create_directories(events);
   file.add(std::vector{record(0, 10)});
-  EXPECT_EQ(read_file(file.path()), event_file_start(1000, 0) + event_record(record(0, 10)));
+  EXPECT_EQ(store::read_file(file.path()), event_file_start(1000, 0) + event_record(record(0, 10)));
 }
 
 }  // namespace
-}  // namespace skyline::store
+}  // namespace skyline::report

@@ -1,4 +1,4 @@
-#include "store/events/event_file.hpp"
+#include "report/tracking/event_file.hpp"
 
 #include "core/system/process.hpp"
 #include "core/text/hash.hpp"
@@ -15,7 +15,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-namespace skyline::store {
+namespace skyline::report {
 namespace {
 
 constexpr std::string_view kPrefix = "events.out.tfevents.";  // readers recognize event files by this
@@ -202,25 +202,26 @@ void EventFile::add(std::span<const MetricRecord> records) {
   std::string bytes = length_ == 0 ? event_file_start(begun_s_, records.front().step) : "";
   for (const MetricRecord& record : records) bytes += event_record(record);
   if (length_ == 0) {
-    publish_file(path_, bytes, Effort::kOnce);
+    store::publish_file(path_, bytes, store::Effort::kOnce);
   } else {
-    const IoOperation operation("write", path_);
-    PinnedFolders::check(path_);
+    const store::IoOperation operation("write", path_);
+    store::PinnedFolders::check(path_);
     FileDescriptor file = open_own_file(path_, O_WRONLY);
-    if (!file) fail_system("write", path_, "open", errno);
-    if (const int error = write_at(file, std::as_bytes(std::span(bytes)), length_))
-      fail_system("write", path_, "write", error);
-    if (const int error = close_file(std::move(file))) fail_system("write", path_, "close", error);
+    if (!file) store::fail_system("write", path_, "open", errno);
+    if (const int error = store::write_at(file, std::as_bytes(std::span(bytes)), length_))
+      store::fail_system("write", path_, "write", error);
+    if (const int error = store::close_file(std::move(file)))
+      store::fail_system("write", path_, "close", error);
   }
   length_ += bytes.size();
 }
 
 std::uint64_t first_step_without_event(const std::filesystem::path& folder) {
   std::uint64_t first = 0;
-  for (const std::filesystem::path& file : list_folder(folder)) {
+  for (const std::filesystem::path& file : store::list_folder(folder)) {
     const std::string name = file.filename().string();
     if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) continue;
-    const std::string bytes = read_file(file);
+    const std::string bytes = store::read_file(file);
     for (std::string_view rest = bytes; const auto event = consume_record(rest);) {
       if (const auto step = step_of_values(*event)) first = std::max(first, *step + 1);
     }
@@ -228,4 +229,4 @@ std::uint64_t first_step_without_event(const std::filesystem::path& folder) {
   return first;
 }
 
-}  // namespace skyline::store
+}  // namespace skyline::report

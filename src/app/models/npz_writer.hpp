@@ -5,7 +5,7 @@
 #include <variant>
 #include <vector>
 
-namespace skyline::store {
+namespace skyline::app {
 
 /// An array to be written, row by row.
 struct NpzArray {
@@ -19,4 +19,4 @@ struct NpzArray {
 /// @see https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html, and PKWARE's APPNOTE.TXT
 std::string npz_bytes(const std::vector<NpzArray>& arrays);
 
-}  // namespace skyline::store
+}  // namespace skyline::app

@@ -1,4 +1,4 @@
-#include "store/arrays/csv_reader.hpp"
+#include "evaluate/table/csv_reader.hpp"
 
 #include "skyline/core/error.hpp"
 
@@ -13,7 +13,7 @@
 
 #include <sys/stat.h>
 
-namespace skyline::store {
+namespace skyline::evaluate {
 namespace {
 
 constexpr std::size_t kMostRowBytes = std::size_t{1} << 24;
@@ -321,8 +321,8 @@ std::optional<double> CsvReader::number(std::string_view field) const {
 
 GzipStream::GzipStream(const std::filesystem::path& path) : path_(path) {
   struct stat status {};
-  FileDescriptor descriptor = open_regular_file(path, status);
-  if (!descriptor) fail_system("read", path, "", errno);
+  FileDescriptor descriptor = store::open_regular_file(path, status);
+  if (!descriptor) store::fail_system("read", path, "", errno);
   file_ = gzdopen(descriptor.release(), "rb");
   require(file_ != nullptr, "zlib cannot start");
   gzbuffer(file_, 1 << 18);
@@ -338,4 +338,4 @@ std::string GzipStream::read_some(std::size_t most) {
   return text;
 }
 
-}  // namespace skyline::store
+}  // namespace skyline::evaluate
