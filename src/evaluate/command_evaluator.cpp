@@ -2,9 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
-#include "core/config/config_text.hpp"
 #include "core/log.hpp"
-#include "core/text/foreign_text.hpp"
 #include "evaluate/command/command_check.hpp"
 #include "evaluate/command/host_preparation.hpp"
 #include "evaluate/command/placeholders.hpp"

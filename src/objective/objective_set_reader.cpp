@@ -1,4 +1,3 @@
-#include "skyline/core/error.hpp"
 #include "skyline/objective/objective_set.hpp"
 
 #include "core/config/byte_size.hpp"

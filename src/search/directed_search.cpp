@@ -5,7 +5,6 @@
 #include <limits>
 #include <memory>
 #include <numeric>
-#include <optional>
 #include <set>
 #include <span>
 #include <utility>

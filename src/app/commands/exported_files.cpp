@@ -7,7 +7,6 @@
 #include "store/publish/publish.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace skyline::app {
 namespace {

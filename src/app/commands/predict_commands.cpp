@@ -19,7 +19,6 @@
 #include "train/evaluator/inference.hpp"
 #include "train/scoring/scored_outputs.hpp"
 
-#include <cstddef>
 #include <functional>
 #include <iostream>
 #include <memory>

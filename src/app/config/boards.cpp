@@ -3,7 +3,6 @@
 #include "skyline/core/error.hpp"
 
 #include "core/config/byte_size.hpp"
-#include "core/config/config_text.hpp"
 #include "core/text/wording.hpp"
 
 #include <algorithm>

@@ -2,7 +2,6 @@
 
 #include "skyline/core/error.hpp"
 
-#include "core/text/foreign_text.hpp"
 #include "core/text/hash.hpp"
 #include "core/text/wording.hpp"
 #include "evaluate/table/benchmark_rows.hpp"
@@ -13,14 +12,11 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
-#include <system_error>
 #include <unordered_map>
 #include <utility>
-#include <variant>
 
 namespace skyline::app {
 namespace {

@@ -3,7 +3,6 @@
 #include "skyline/objective/objective_set.hpp"
 
 #include "core/config/config_text.hpp"
-#include "search/pruning_bars.hpp"
 #include "train/options/training_options.hpp"
 
 #include <algorithm>

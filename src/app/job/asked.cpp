@@ -5,7 +5,6 @@
 #include "app/config/config_file.hpp"
 #include "comm/agreement.hpp"
 #include "core/config/config_record.hpp"
-#include "core/system/process.hpp"
 #include "store/publish/publish.hpp"
 
 #include <system_error>

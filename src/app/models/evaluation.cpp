@@ -1,12 +1,9 @@
 #include "app/models/evaluation.hpp"
 
-#include "skyline/objective/objective_set.hpp"
-
 #include "app/config/evaluator_section.hpp"
 #include "app/config/exported_network.hpp"
 #include "comm/environment.hpp"
 #include "core/text/foreign_text.hpp"
-#include "core/text/wording.hpp"
 #include "report/text/text_table.hpp"
 #include "train/loading/load_training.hpp"
 

@@ -6,7 +6,6 @@
 
 #include "core/config/config_text.hpp"
 #include "core/config/foreign_words.hpp"
-#include "core/text/wording.hpp"
 #include "store/arrays/preparation.hpp"
 
 #include <algorithm>

@@ -1,5 +1,4 @@
 // `skyline simulate`: how long a search would take with a number of slots, and how busy they would be.
-#include "skyline/core/error.hpp"
 
 #include "app/commands/command_options.hpp"
 #include "app/commands/commands.hpp"

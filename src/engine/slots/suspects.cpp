@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <csignal>
 #include <cstddef>
-#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>

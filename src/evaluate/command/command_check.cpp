@@ -7,7 +7,6 @@
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
 #include "evaluate/command/placeholders.hpp"
-#include "evaluate/process/trainer_variables.hpp"
 
 #include <algorithm>
 #include <array>

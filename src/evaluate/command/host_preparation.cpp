@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <utility>
 
 namespace skyline::evaluate {

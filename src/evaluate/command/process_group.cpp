@@ -1,14 +1,11 @@
 #include "evaluate/command/process_group.hpp"
 
-#include "trial/scope_timer.hpp"
-
 #include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
 #include <span>
 #include <thread>
-#include <utility>
 
 #include <nlohmann/json.hpp>
 

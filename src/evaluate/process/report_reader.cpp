@@ -9,7 +9,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <iterator>
-#include <limits>
 #include <utility>
 
 #include <nlohmann/json.hpp>

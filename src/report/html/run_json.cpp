@@ -5,7 +5,6 @@
 #include "report/text/front_table.hpp"
 #include "report/text/run_account.hpp"
 #include "store/journal/trial_json.hpp"
-#include "store/publish/publish.hpp"
 #include "trial/refit.hpp"
 
 #include <algorithm>

@@ -16,7 +16,6 @@
 #include <span>
 #include <unordered_set>
 #include <utility>
-#include <variant>
 
 namespace skyline::search {
 namespace {

@@ -3,7 +3,6 @@
 #include "skyline/core/error.hpp"
 
 #include "core/text/foreign_text.hpp"
-#include "core/text/wording.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,5 @@
 #include "space/expressions/expression_text.hpp"
 
-#include "core/config/config_text.hpp"
 #include "core/text/foreign_text.hpp"
 #include "space/expressions/expression.hpp"
 

@@ -2,7 +2,6 @@
 
 #include "skyline/core/error.hpp"
 
-#include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
 #include "space/expressions/combinations.hpp"
 #include "space/language/space_reader.hpp"

@@ -1,7 +1,5 @@
 #include "store/journal/learning_curves.hpp"
 
-#include "skyline/core/error.hpp"
-
 #include "store/journal/journal_line.hpp"
 #include "store/journal/trial_json.hpp"
 #include "store/publish/publish.hpp"

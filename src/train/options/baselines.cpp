@@ -7,7 +7,6 @@
 #include <numeric>
 #include <span>
 #include <string>
-#include <utility>
 
 namespace skyline::train {
 namespace {

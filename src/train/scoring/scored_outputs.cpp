@@ -2,8 +2,6 @@
 
 #include "skyline/core/error.hpp"
 
-#include "core/text/wording.hpp"
-
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
