@@ -5,7 +5,6 @@
 
 #include <array>
 #include <memory>
-#include <utility>
 
 namespace skyline::trial {
 namespace {
@@ -26,7 +25,7 @@ OptionKind<ConfigNode> expression() {
 void add_from(const ConfigNode& map, std::vector<GivenMetric>& found) {
   if (!map.is_map()) return;
   for (const ConfigNode::Entry& entry : map.entries()) {
-    if (is_given(entry)) found.push_back(read_given_metric(map, entry));
+    if (is_given(entry)) found.push_back(read_described(map, entry, GivenMetric::table()));
   }
 }
 
@@ -69,21 +68,12 @@ bool is_given(const ConfigNode::Entry& entry) {
   return entry.value.is_map() && entry.value.find("is") != nullptr;
 }
 
-GivenMetric read_given_metric(const ConfigNode& map, const ConfigNode::Entry& entry,
-                              const OptionTable<GivenMetric>& table) {
-  check_metric_name(key_node(map, entry));
-  if (!entry.value.is_map()) entry.value.fail_expected(section_text(table));
-  GivenMetric metric = table.parse(entry.value);
-  metric.name = entry.key;
-  return metric;
-}
-
 OptionKind<std::vector<GivenMetric>> given_by_name(const OptionTable<GivenMetric>& table,
                                                    const std::string& expected) {
   return described_by_name<GivenMetric>(
       expected, table.schema(), {{"NAME", std::make_shared<const OptionTable<GivenMetric>>(table)}},
       [&table](const ConfigNode& map, const ConfigNode::Entry& entry) {
-        return read_given_metric(map, entry, table);
+        return read_described(map, entry, table);
       },
       [&table](const GivenMetric& metric) { return table.to_config(metric); });
 }
@@ -105,7 +95,7 @@ std::vector<GivenMetric> given_metrics(const ConfigNode& root) {
   const ConfigNode* const counted = costs != nullptr && costs->is_map() ? costs->find("metrics") : nullptr;
   if (counted == nullptr || !counted->is_map()) return found;
   for (const ConfigNode::Entry& entry : counted->entries())
-    found.push_back(read_given_metric(*counted, entry, GivenMetric::counted_table()));
+    found.push_back(read_described(*counted, entry, GivenMetric::counted_table()));
   return found;
 }
 

@@ -30,9 +30,6 @@ struct GivenMetric {
 
 /// Returns whether an entry of `metrics` describes such a metric.
 bool is_given(const ConfigNode::Entry& entry);
-/// Reads the entry `params: {is: EXPRESSION}` of a map. @throws UserError
-GivenMetric read_given_metric(const ConfigNode& map, const ConfigNode::Entry& entry,
-                              const OptionTable<GivenMetric>& table = GivenMetric::table());
 /// Reads `{area: {is: $a * $b}}`. @param expected  text for messages
 OptionKind<std::vector<GivenMetric>> given_by_name(const OptionTable<GivenMetric>& table,
                                                    const std::string& expected);

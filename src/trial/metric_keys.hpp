@@ -1,7 +1,9 @@
 #pragma once
 
-#include "skyline/core/option_kind.hpp"
+#include "skyline/core/option_table.hpp"
 #include "skyline/trial/metric.hpp"
+
+#include "core/config/config_text.hpp"
 
 #include <functional>
 #include <string>
@@ -21,6 +23,17 @@ OptionKind<MetricRange> metric_range();
 OptionKind<Better> better_direction();
 /// Reads `every` or `full`.
 OptionKind<Metric::When> when_measured();
+
+/// Reads the entry `accuracy: {better: higher}` of a map by the keys of a table. @throws UserError
+template <typename Described>
+Described read_described(const ConfigNode& map, const ConfigNode::Entry& entry,
+                         const OptionTable<Described>& table) {
+  check_metric_name(key_node(map, entry));
+  if (!entry.value.is_map()) entry.value.fail_expected(section_text(table));
+  Described metric = table.parse(entry.value);
+  metric.name = entry.key;
+  return metric;
+}
 
 /// Reads a map of metrics by name, which may be empty.
 /// @param each   schema of a metric

@@ -1,7 +1,6 @@
 #include "evaluate/command/command_metric.hpp"
 
 #include "core/config/argument_vector.hpp"
-#include "core/config/config_text.hpp"
 #include "trial/metric_keys.hpp"
 
 #include <algorithm>
@@ -109,14 +108,11 @@ std::vector<trial::Metric> descriptions_of(const std::vector<CommandMetric>& met
 CommandMetric read_command_metric(const ConfigNode& map, const ConfigNode::Entry& entry) {
   if (trial::is_given(entry)) {
     CommandMetric metric{{.name = entry.key}};
-    metric.given = trial::GivenMetric::table().to_config(trial::read_given_metric(map, entry));
+    const OptionTable<trial::GivenMetric>& table = trial::GivenMetric::table();
+    metric.given = table.to_config(trial::read_described(map, entry, table));
     return metric;
   }
-  trial::check_metric_name(key_node(map, entry));
-  if (!entry.value.is_map()) entry.value.fail_expected(section_text(CommandMetric::table()));
-  CommandMetric metric = CommandMetric::table().parse(entry.value);
-  metric.name = entry.key;
-  return metric;
+  return trial::read_described(map, entry, CommandMetric::table());
 }
 
 OptionKind<std::vector<CommandMetric>> metrics_by_name() {

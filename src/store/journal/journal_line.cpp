@@ -179,7 +179,7 @@ space::Genotype EntryDecoder::genotype(const Json& values) const {
     auto place = std::ranges::find_if(parameter.values,
                                       [&](const space::Value& value) { return is_encoded(value, *found); });
     const bool is_none = place == parameter.values.end() && found->is_null();
-    if (is_none && std::ranges::count(space_.conditional(), parameter.name) > 0) {
+    if (is_none && std::ranges::count(conditional_, parameter.name) > 0) {
       place = parameter.values.begin();  // one that is not in use
     } else if (place == parameter.values.end()) {
       throw UserError("genotype: " + found->dump() + " is not a value of parameter `" + parameter.name +

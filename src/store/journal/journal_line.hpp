@@ -60,7 +60,7 @@ class EntryDecoder {
   /// @param earlier  trials from which others may inherit, which they may continue or train in full
   EntryDecoder(const space::SearchSpace& space, const std::vector<trial::Metric>& metrics,
                const trial::CommitLog& earlier)
-      : space_(space), metrics_(metrics), earlier_(earlier) {}
+      : space_(space), metrics_(metrics), earlier_(earlier), conditional_(space.conditional()) {}
   /// Reads the architecture of a trial. Its network is built and compared, but not kept. Any thread may call
   /// it.
   /// @throws UserError for a member that is missing, wrong, or not of this space
@@ -84,6 +84,7 @@ class EntryDecoder {
   const space::SearchSpace& space_;
   const std::vector<trial::Metric>& metrics_;
   const trial::CommitLog& earlier_;
+  const std::vector<std::string> conditional_;  // parameters that may have no value
   std::map<trial::TrialNumber, std::shared_ptr<const space::Architecture>> known_;
 };
 
