@@ -7,9 +7,9 @@ from typing import Any
 from ..prep.wording import in_quotes
 from .source import Node
 
-_REDUCTION = 3  # from one comparison to the next, as between rungs
-_MOST_COMPARISONS = 8  # of a `start_step` of 1 these reach 2,187 reports
-_COMPARISONS_OF_UNKNOWN = 3  # of trials whose number of reports nobody says
+_REDUCTION = 3  # a comparison is after so many times the reports of the one before, as rungs are
+_MOST_COMPARISONS = 8  # a `start_step` of 1 reaches 2,187 reports by these
+_COMPARISONS_OF_UNKNOWN = 3  # where nobody says how many reports a trial makes
 _FIRST = {"Medianstop": 0, "Curvefitting": 6}  # NNI's defaults of start_step
 _BY_HAND = "`search: {pruning: {at: [1, 3, 9]}}` ends trials that are far behind after so many reports (docs/search.md)"
 
@@ -18,7 +18,7 @@ class Assessor:
     """After how many reports trials are compared, of how many."""
 
     def __init__(self, assessor: Node | None, has_rungs: bool) -> None:
-        """Reads an assessor, if there is one. `has_rungs`: whether the search stops trials on rungs, and so prunes none. Raises PrepError."""
+        """Reads an assessor, if there is one. `has_rungs`: whether the search has rungs, beside which nothing is pruned. Raises PrepError."""
         self.pruning: dict[str, Any] | None = None
         self.epochs: int | None = None  # reports of a whole trial
         self.notes: list[str] = []
