@@ -226,12 +226,42 @@ class ImportNni(RunsCase):
                 self.assertIn(f"  algorithm: {algorithm}\n", self.text())
                 self.skyline("validate", "mine.yaml", cwd=self.home)
 
+    def test_an_assessor_ends_trials_that_are_far_behind(self):
+        self.write(config__yml=EXPERIMENT.replace("maxTrialNumber: 3", "maxTrialNumber: 20") +
+                   "tuner: {name: Random, classArgs: {optimize_mode: maximize}}\n"
+                   "assessor: {name: Curvefitting, classArgs: {epoch_num: 8, start_step: 2, threshold: 0.9}}\n",
+                   trial__py="import nni\nlr = nni.get_next_parameter()['lr']\nfor epoch in range(8):\n"
+                   "    nni.report_intermediate_result(lr * epoch)\nnni.report_final_result(lr * 7)\n")
+        told = self.imported("config.yml")
+        self.assertIn("check: assessor `Curvefitting`: search.pruning ends trials that are far behind after 2, 6 reports.\n", told)
+        self.assertIn("check: assessor.classArgs.threshold: not taken", told)
+        rows = self.searched("--set", "search.pruning.least=2").rows
+        last = {status: {round(row["default"] / row["lr"]) for row in rows if row["status"] == status and row["lr"] > 0}
+                for status in ("pruned", "ok")}
+        self.assertEqual(last["ok"], {7})
+        self.assertTrue(last["pruned"] and last["pruned"] <= {2 - 1, 6 - 1}, last)  # reports have the numbers of epochs from 0
+
+    def test_assessors_have_their_defaults_and_none_where_there_are_rungs(self):
+        self.write(trial__py="")
+        for assessor, made, note in (("{name: Medianstop}", "epochs: 10 pruning: {at: [1, 3, 9]} window: 1", "belong into command.epochs, where 10 stands"),
+                                     ("{builtinAssessorName: MedianstopAssessor, classArgs: {start_step: 5}}",
+                                      "epochs: 46 pruning: {at: [5, 15, 45]} window: 1", "after 5, 15, 45 reports"),
+                                     ("{name: Curvefitting, classArgs: {epoch_num: 20}}", "epochs: 20 pruning: {at: [6, 18]} window: 1", "after 6, 18 reports"),
+                                     ("{name: Curvefitting, classArgs: {epoch_num: 6}}", "", "not taken, since it would begin after the last report"),
+                                     ("{name: Medianstop}\nadvisor: {name: Hyperband}", "epochs: 60", "not taken, since the search has rungs")):
+            with self.subTest(assessor=assessor):
+                self.write(config__yml=EXPERIMENT + f"assessor: {assessor}\n")
+                self.assertIn(note, self.imported("config.yml"))
+                lines = [line.strip() for line in self.text().splitlines() if line.strip().startswith(("epochs:", "pruning:", "window:"))]
+                self.assertEqual(" ".join(lines), made)
+                self.skyline("validate", "mine.yaml", cwd=self.home)
+
     def test_what_is_not_taken_is_told_and_written(self):
-        self.write(trial__py="", config__yml=EXPERIMENT + "assessor: {name: Medianstop}\ntrainingService: {platform: openpai}\n"
+        self.write(trial__py="", config__yml=EXPERIMENT + "assessor: {className: Mine}\ntrainingService: {platform: openpai}\n"
                    "tuner: {name: Evolution, classArgs: {population_size: 30, seed: 4, x: 1}}\ntrialGpuNumber: 2\n")
         told = self.imported("config.yml").splitlines()[1:]
         written = " ".join(line.lstrip("# ") for line in self.text().splitlines() if line.startswith("#"))
-        for note in ("assessor `Medianstop`: not taken", "trainingService.platform: openpai: not taken", "classArgs.x: not taken", "2 GPUs for a trial"):
+        for note in ("assessor `Mine`: not taken; `search: {pruning: ", "trainingService.platform: openpai: not taken", "classArgs.x: not taken", "2 GPUs for a trial"):
             self.assertTrue(any(note in line for line in told), told)
             self.assertIn(note, written)
         self.assertIn("population: 30", self.text())

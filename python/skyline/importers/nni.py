@@ -10,6 +10,7 @@ from typing import Any
 from ..prep.errors import counted
 from ..prep.wording import in_quotes
 from .configuration import Configuration
+from .nni_assessors import Assessor
 from .nni_command import TrialCommand
 from .nni_space import SpaceReader, space_notes
 from .nni_tuners import Tuner
@@ -27,8 +28,9 @@ _LEFT = ["trainingService", "machineList", "sharedStorage", "localConfig", "remo
          "paiConfig", "kubeflowConfig", "frameworkcontrollerConfig", "amlConfig", "adlConfig", "dlcConfig", "dltsConfig", "hybridConfig"]
 _OF_TRIAL = ["command", "codeDir", "gpuNum"]
 _ROLES = ["worker", "master", "taskRoles"]  # processes of a trial on Kubernetes
-_LEFT_OF_TRIAL = ["adaptive", "authFile", "checkpoint", "cpuNum", "dataDir", "image", "imagePullSecrets", "jobPriority", "memoryMB", "memorySize",
-                  "namespace", "nasMode", "nfs", "outputDir", "paiConfigPath", "portList", "privateRegistryAuthPath", "ps", "shmMB", "virtualCluster"]
+_LEFT_OF_TRIAL = ["adaptive", "authFile", "checkpoint", "containerNFSMountPath", "cpuNum", "dataDir", "image", "imagePullSecrets", "jobPriority",
+                  "memoryMB", "memorySize", "namespace", "nasMode", "nfs", "nniManagerNFSMountPath", "outputDir", "paiConfigPath", "paiStorageConfigName",
+                  "portList", "privateRegistryAuthPath", "ps", "shmMB", "virtualCluster"]
 
 
 def _is_space(tree: Node) -> bool:
@@ -81,15 +83,17 @@ class Experiment:
         self._reader.read(space)
         if tuner.is_batch:
             self._take_batch(space)
-        command = self._command(tree, tuner)
+        assessor = Assessor(tree.find("assessor"), has_rungs=tuner.epochs is not None)
+        command = self._command(tree, tuner, assessor)
         made = self.made
-        made.notes += [*space_notes(self._reader), *tuner.notes]
+        made.notes += [*space_notes(self._reader), *tuner.notes, *assessor.notes]
         made.sections["space"] = {"parameters": self._reader.domains}
         made.sections["command"] = command
         made.sections["objectives"] = [{"maximize" if tuner.maximizes else "minimize": _METRIC}]
-        made.sections["search"] = tuner.search(self._number_of_trials(tree))
+        pruning = {} if assessor.pruning is None else {"pruning": assessor.pruning}
+        made.sections["search"] = {**tuner.search(self._number_of_trials(tree)), **pruning}
         made.reasons["search"] = tuner.reason
-        made.sections["run"] = self._run_section(tree, tuner)
+        made.sections["run"] = self._run_section(tree, tuner, is_pruned=bool(pruning))
         self._note_left(tree)
 
     def _take_batch(self, space: Node) -> None:
@@ -114,7 +118,7 @@ class Experiment:
             written = Node({"place": "", "path": "trialCommand", "text": "python3 trial.py", "quoted": True})
         return TrialCommand(written, self._folder / (code.text("a folder") if code else "."))
 
-    def _command(self, tree: Node, tuner: Tuner) -> dict[str, Any]:
+    def _command(self, tree: Node, tuner: Tuner, assessor: Assessor) -> dict[str, Any]:
         trial = tree.find("trial")
         command = self._trial_command(tree, trial)
         self.made.notes += command.notes
@@ -123,6 +127,8 @@ class Experiment:
         if tuner.epochs is not None:
             section["epochs"] = tuner.epochs
             forms["TRIAL_BUDGET"] = None
+        elif assessor.epochs is not None:
+            section["epochs"] = assessor.epochs
         env = {**command.env, **({"NNI_FORMS": json.dumps(forms)} if forms else {})}
         gpus = tree.find("trialGpuNumber") or (trial and trial.find("gpuNum"))
         number = gpus.whole(0, "a whole number of GPUs") if gpus else None
@@ -141,8 +147,10 @@ class Experiment:
             self._trials = most.whole(1)
         return self._trials
 
-    def _run_section(self, tree: Node, tuner: Tuner) -> dict[str, Any]:
+    def _run_section(self, tree: Node, tuner: Tuner, is_pruned: bool) -> dict[str, Any]:
         section: dict[str, Any] = {"seed": 1 if tuner.seed is None else tuner.seed}
+        if is_pruned:
+            section["window"] = 1  # pruning needs a number; NNI's trialConcurrency below is another one
         at_once = tree.find("trialConcurrency")
         if at_once is not None:
             section["window"] = at_once.whole(1)
@@ -153,12 +161,6 @@ class Experiment:
         return section
 
     def _note_left(self, tree: Node) -> None:
-        assessor = tree.find("assessor")
-        if assessor is not None:
-            named = assessor.find("name", "builtinAssessorName", "className")
-            title = f" {in_quotes(str(named.plain()))}" if named else ""
-            self.made.note(f"assessor{title}: not taken; `search: {{pruning: {{at: [1, 3, 9]}}}}` ends trials that are far behind after so many "
-                           "reports, of as many as `command.epochs` says (docs/search.md)")
         service = tree.find("trainingService")
         platform = service.find("platform") if service is not None and isinstance(service.value, dict) else tree.find("trainingServicePlatform")
         named_left = [name for name in _LEFT if name != "trainingService" and tree.find(name) is not None]
