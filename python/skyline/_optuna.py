@@ -50,8 +50,6 @@ class SkylineSampler(optuna.samplers.BaseSampler):
             if sampler.done:
                 with contextlib.suppress(RuntimeError):  # there is no loop to end: the user calls `study.ask`
                     study.stop()
-            else:
-                self._told.add(trial.number)  # an algorithm that waits takes no results of other trials
             return {}  # the trial is drawn at random
 
     def sample_independent(self, study: optuna.Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution) -> Any:
@@ -80,7 +78,7 @@ class SkylineSampler(optuna.samplers.BaseSampler):
             if asked is not None and all(trial.params.get(name, value) == value for name, value in asked.parameters.items()):
                 sampler.tell(asked.number, values)
             elif parameters := _in_space(trial.params, sampler.space, sampler.conditional):
-                with contextlib.suppress(Error):  # it lacks a parameter that is used there
+                with contextlib.suppress(Error):  # it lacks a used parameter, or the algorithm learns from its own trials alone
                     sampler.tell(parameters, values)
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-import operator
 import os
-import re
 import subprocess
 import tempfile
 import threading
@@ -27,9 +25,7 @@ _TRAINER = ("true", "{parameters}")  # is never started: its section names the m
 _MOST_TRIALS = 1_000_000
 # Algorithms whose length is `trials`, and nothing else.
 _OPEN_ENDED = {"skyline", "random", "nsga2", "local_search", "regularized_evolution", "mo_bananas", "mo_asha", "program"}
-_MOST_ASKED = 10_000  # src/app/tuner/tuner_lines.hpp
 _TO_END_S = 5.0
-_PLACE = r"^sampler: line \d+ of its input: (parameters: )?"
 
 Values = Union[Mapping[str, float], float, None]
 
@@ -61,14 +57,6 @@ def _most_trials(sections: Mapping[str, Any]) -> int | None:
     return _MOST_TRIALS if is_open else None
 
 
-def _whole(value: Any) -> int | None:
-    """Returns a whole number, also one of NumPy; None for anything else."""
-    try:
-        return None if isinstance(value, bool) else operator.index(value)
-    except TypeError:
-        return None
-
-
 def _number(metric: str, value: Any) -> float:
     """Returns a value that is told of a metric: NaN for None, and infinity for what no fraction can be."""
     try:
@@ -77,6 +65,13 @@ def _number(metric: str, value: Any) -> float:
         return math.inf
     except (TypeError, ValueError, RuntimeError) as problem:  # torch raises the last for several numbers
         raise Error(f"tell: {metric}: expected a number or None, got {value!r}") from problem
+
+
+def _plain(value: Any) -> Any:
+    """Returns a value as JSON has it: of NumPy as of Python, and in place of what no parameter can be its text."""
+    value = value.item() if hasattr(value, "item") else value
+    is_value = value is None or isinstance(value, (bool, int, str, list, tuple)) or isinstance(value, float) and math.isfinite(value)
+    return value if is_value else repr(value)
 
 
 class _Process:
@@ -92,20 +87,30 @@ class _Process:
                                             start_new_session=True)  # Ctrl-C is for this process
             self.close = weakref.finalize(self, _end, self.process, self._errors)
             self._file = file.name
-            self.task = json.loads(self.read())  # the first line, before which the program reads the file
+            self._awaited = 1  # lines that the program has yet to write
+            self.task = self._last_line()  # before it the program reads the file
 
-    def write(self, message: Mapping[str, Any]) -> None:
+    def answer(self, message: Mapping[str, Any]) -> Any:
+        """Returns what the program answers to a line."""
         assert self.process.stdin is not None
         try:
             self.process.stdin.write(json.dumps(message) + "\n")
             self.process.stdin.flush()
         except (BrokenPipeError, ValueError):  # it has ended, or is closed
             self._raise()
+        self._awaited += 1
+        return self._last_line()
 
-    def read(self) -> str:
+    def _last_line(self) -> Any:
+        """Returns the last line that is awaited. Earlier ones are answers to calls that were interrupted."""
         assert self.process.stdout is not None
-        line = self.process.stdout.readline() if self.close.alive else ""
-        return line if line.endswith("\n") else self._raise()
+        while True:
+            line = self.process.stdout.readline() if self.close.alive else ""
+            if not line.endswith("\n"):
+                self._raise()
+            self._awaited -= 1
+            if not self._awaited:
+                return json.loads(line)
 
     def _raise(self) -> Any:
         if not self.close.alive:
@@ -165,12 +170,7 @@ class Sampler:
         if seed is not None:
             chosen["run"] = {**chosen.get("run", {}), "seed": seed}
         self._lock = threading.Lock()
-        self._results: list[bool] = []  # whether the trial of a number has its result
-        self._program = find_program(program)
-        self._process = _Process(self._program, chosen)
-        # Any result ends a search of one trial, so its process takes results of all parameters, and answers at once.
-        self._configuration_to_check = {**chosen, "search": {"algorithm": "skyline", "trials": 1}}
-        self._checker: _Process | None = None
+        self._process = _Process(find_program(program), chosen)
         task = self._process.task
         self.space: dict[str, list[Any]] = task["space"]
         self.conditional: list[str] = task.get("conditional", [])  # parameters that a trial may lack
@@ -180,42 +180,31 @@ class Sampler:
 
     def ask(self, n: int = 1) -> list[Proposal]:
         """Returns the next trials: fewer where there are no more, which `done` then says, or an algorithm waits for results."""
-        count = _whole(n)
-        if count is None or not 1 <= count <= _MOST_ASKED:
-            raise Error(f"ask: expected a number of trials from 1 to {_MOST_ASKED}, got {n!r}")
-        with self._lock:
-            self._process.write({"ask": count})
-            answer = json.loads(self._process.read())
-            self.done = answer.get("done", False)
-            first = len(self._results)
-            self._results += [False] * len(answer["answer"])
-            return [Proposal(first + place, parameters) for place, parameters in enumerate(answer["answer"])]
+        answer = self._answer("ask", _plain(n))
+        self.done = answer.get("done", False)
+        return [Proposal(answer["first"] + place, parameters) for place, parameters in enumerate(answer["answer"])]
 
     def tell(self, trial: int | Mapping[str, Any], values: Values) -> None:
         """Tells the result of a trial, by its number, or of other parameters that somebody has tried, by name.
 
         `values` are those of the metrics of objectives and constraints, or a number where there is one. Metrics that are known
         before a training, such as {"params": {"is": "$a * $b"}}, need none. None is a failure, and so is a value that is None or not
-        finite. Raises Error for parameters that are not of the space or lack one that is used, and then nothing is told. An algorithm
-        that takes no results of other parameters has the next `ask` raise Error, and the sampler has ended.
+        finite. Raises Error for a trial that has a result, for parameters that are not of the space or lack one that is used, and for
+        parameters of which the algorithm takes no result. Then nothing is told.
         """
-        with self._lock:
-            told: dict[str, Any] = {"parameters": self._in_space(trial)} if isinstance(trial, Mapping) else {"trial": self._checked(trial)}
-            found = self._values(values)
-            if "parameters" in told and self._process.close.alive:
-                self._check(told["parameters"])
-            told.update({"failed": "told as failed"} if found is None else {"values": found})
-            self._process.write({"tell": told})
-            if "trial" in told:
-                self._results[told["trial"]] = True
-            else:
-                self._results.append(True)
+        told: dict[str, Any]
+        if isinstance(trial, Mapping):
+            used = used_parameters(trial, self.space, self.conditional)
+            told = {"parameters": {str(name): _plain(value) for name, value in used.items()}}
+        else:
+            told = {"trial": _plain(trial)}
+        found = self._values(values)
+        told.update({"failed": "told as failed"} if found is None else {"values": found})
+        self._answer("tell", told)
 
     def close(self) -> None:
         """Ends the program."""
         self._process.close()
-        if checker := self._checker:
-            checker.close()
 
     def __enter__(self) -> Sampler:
         return self
@@ -223,37 +212,12 @@ class Sampler:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _checked(self, trial: Any) -> int:
-        number = _whole(trial)
-        if number is None:
-            raise Error(f"tell: expected the number of a trial, or parameters by name, got {trial!r}")
-        if not 0 <= number < len(self._results):
-            raise Error(f"tell: trial {number} was not proposed")
-        if self._results[number]:
-            raise Error(f"tell: trial {number} has a result already")
-        return number
-
-    def _in_space(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        if not self.space.keys() - {*self.conditional} <= parameters.keys() <= self.space.keys():
-            raise Error(f"tell: expected values of {', '.join(self.space)}, got {', '.join(map(str, parameters)) or 'none'}")
-        plain = {name: value.item() if hasattr(value, "item") else value
-                 for name, value in used_parameters(parameters, self.space, self.conditional).items()}
-        for name, value in plain.items():
-            if not any(value == each and isinstance(value, bool) == isinstance(each, bool) for each in self.space[name]):
-                raise Error(f"tell: {name}: {value!r} is none of its values")
-        return plain
-
-    def _check(self, parameters: Mapping[str, Any]) -> None:
-        """Refuses parameters that the program does not take: it answers no result, and a mistake ends it."""
-        checker, self._checker = self._checker, None  # one that is interrupted is not asked again
-        try:
-            checker = checker or _Process(self._program, self._configuration_to_check)
-            checker.write({"tell": {"parameters": parameters, "failed": "checked"}})
-            checker.write({"ask": 1})
-            checker.read()
-        except Error as problem:
-            raise Error(f"tell: {re.sub(_PLACE, '', str(problem))}", problem.exit_code) from None
-        self._checker = checker
+    def _answer(self, request: str, message: Any) -> Any:
+        with self._lock:
+            answer = self._process.answer({request: message})
+        if "error" in answer:
+            raise Error(f"{request}: {answer['error'].removeprefix(f'{request}: ')}")
+        return answer
 
     def _values(self, values: Values) -> dict[str, float] | None:
         if values is None:
@@ -262,10 +226,7 @@ class Sampler:
             if len(self._needed) != 1:
                 raise Error(f"tell: expected values by name, of {', '.join(self._needed) or 'no metric'}, got {values!r}")
             values = {self._needed[0]: values}
-        for name in self._needed:
-            if name not in values:
-                raise Error(f"tell: lacks a value of {name}")
-        found = {name: _number(name, values[name]) for name in self._needed}
+        found = {name: _number(name, values[name]) for name in self._needed if name in values}
         return found if all(map(math.isfinite, found.values())) else None
 
 

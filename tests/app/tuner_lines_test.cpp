@@ -70,9 +70,11 @@ TEST(TunerLines, AreObjectsOfJsonInOneLine) {
   EXPECT_EQ(question_line({.count = 1, .seed = 5, .first = 3}, mixed_space(), &recorded),
             R"({"ask":1,"seed":5,"first":3,"answer":[{"width":32,"rate":0.1,"norm":null}]})"
             "\n");
-  EXPECT_EQ(answer_line({recorded, true}, mixed_space()),
-            R"({"answer":[{"width":32,"rate":0.1,"norm":null}],"done":true})"
+  EXPECT_EQ(answer_line({recorded, true}, 3, mixed_space()),
+            R"({"answer":[{"width":32,"rate":0.1,"norm":null}],"first":3,"done":true})"
             "\n");
+  EXPECT_EQ(told_line(4), "{\"told\":4}\n");
+  EXPECT_EQ(error_line("no `x`"), "{\"error\":\"no `x`\"}\n");
 }
 
 TEST(TunerLines, TellValuesAndFailures) {

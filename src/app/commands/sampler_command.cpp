@@ -15,7 +15,6 @@
 #include <iostream>
 #include <iterator>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -34,14 +33,13 @@ class Sampler {
   explicit Sampler(const RunConfig& config);
   /// Returns the first line, which says what is searched.
   std::string first_line() const;
-  /// Takes a line of the other program. Returns the answer to a question, which takes as long as the search
-  /// thinks; nullopt for a result.
-  /// @throws UserError with the mistake alone
-  std::optional<std::string> answer_to(std::string_view line);
+  /// Returns the answer to a line of the other program, to a question as soon as the search has thought.
+  /// @throws UserError with the mistake alone, if the line is refused; then all is as before
+  std::string answer_to(std::string_view line);
 
  private:
   std::string answer(std::size_t count);
-  void note(ToldResult told);
+  std::string note(ToldResult told);
   void add_told(const space::Genotype& genotype, trial::Outcome outcome);
   const trial::Trial& add(trial::Proposal proposal);
 
@@ -77,15 +75,15 @@ std::string Sampler::first_line() const {
       {config_.space, config_.objectives, config_.sections.run.seed, searcher_->expected_trials()});
 }
 
-std::optional<std::string> Sampler::answer_to(std::string_view line) {
+std::string Sampler::answer_to(std::string_view line) {
   SamplerRequest request =
       read_request(line, config_.space, config_.metrics, config_.objectives.measured_needed());
   if (const auto* count = std::get_if<std::size_t>(&request)) return answer(*count);
-  note(std::get<ToldResult>(std::move(request)));
-  return std::nullopt;
+  return note(std::get<ToldResult>(std::move(request)));
 }
 
 std::string Sampler::answer(std::size_t count) {
+  const trial::TrialNumber first = trials_.size();
   search::TunerAnswer answer;
   for (Backoff backoff; answer.genotypes.size() < count;) {
     search::Answer more = searcher_->ask(count - answer.genotypes.size());
@@ -97,7 +95,7 @@ std::string Sampler::answer(std::size_t count) {
     if (more.state == search::Answer::State::kBusy) backoff.pause();
   }
   answer.is_done = searcher_->finished();
-  return answer_line(answer, config_.space);
+  return answer_line(answer, first, config_.space);
 }
 
 const trial::Trial& Sampler::add(trial::Proposal proposal) {
@@ -108,20 +106,24 @@ const trial::Trial& Sampler::add(trial::Proposal proposal) {
   return trial;
 }
 
-/// Tells the search a result.
-void Sampler::note(ToldResult told) {
-  if (!told.number) return add_told(*told.genotype, std::move(told.outcome));
+/// Tells the search a result. Returns the answer.
+std::string Sampler::note(ToldResult told) {
+  if (!told.number) {
+    add_told(*told.genotype, std::move(told.outcome));
+    return told_line(trials_.size() - 1);
+  }
   const trial::TrialNumber number = *told.number;
   if (number >= trials_.size()) throw UserError("trial " + std::to_string(number) + " was not proposed");
   if (has_result_[number]) throw UserError("trial " + std::to_string(number) + " has a result already");
   has_result_[number] = true;
   searcher_->tell({trials_[number], std::move(told.outcome), {}});
+  return told_line(number);
 }
 
 /// Has the search learn from a trial as if it had proposed it. One that has finished needs no result.
 void Sampler::add_told(const space::Genotype& genotype, trial::Outcome outcome) {
   const space::BuildAttempt attempt = config_.space.try_build(genotype);
-  if (!attempt.architecture) throw UserError("parameters: " + attempt.problem);
+  if (!attempt.architecture) throw UserError(attempt.problem);
   trial::Proposal proposal{
       .architecture = std::make_shared<const space::Architecture>(attempt.architecture->unbuilt()),
       .origin = kTold,
@@ -151,11 +153,13 @@ class SamplerInput final : public evaluate::ReportedLines {
 
  private:
   void read_line(std::string_view line) override {
+    std::string answer;
     try {
-      if (const auto answer = sampler_.answer_to(line)) std::cout << *answer << std::flush;
+      answer = sampler_.answer_to(line);
     } catch (const UserError& mistake) {
-      refuse("sampler: line " + std::to_string(lines()) + " of its input: " + mistake.what());
+      answer = error_line(mistake.what());
     }
+    std::cout << answer << std::flush;
   }
 
   Sampler& sampler_;
@@ -175,7 +179,7 @@ int run_sampler(const SamplerArguments& arguments) {
     input.feed(std::string_view(piece).substr(0, static_cast<std::size_t>(count)),
                evaluate::ReportChannel::kDescriptor);
   }
-  throw UserError(*input.mistake());
+  throw UserError("sampler: " + *input.mistake());
 }
 
 }  // namespace

@@ -239,10 +239,19 @@ std::string result_line(std::optional<trial::TrialNumber> number, const trial::C
   return line_of({{"tell", std::move(told)}});
 }
 
-std::string answer_line(const search::TunerAnswer& answer, const space::SearchSpace& space) {
-  Json line{{"answer", list_of_parameters(answer.genotypes, space)}};
+std::string answer_line(const search::TunerAnswer& answer, trial::TrialNumber first,
+                        const space::SearchSpace& space) {
+  Json line{{"answer", list_of_parameters(answer.genotypes, space)}, {"first", first}};
   if (answer.is_done) line["done"] = true;
   return line_of(line);
+}
+
+std::string told_line(trial::TrialNumber number) {
+  return line_of({{"told", number}});
+}
+
+std::string error_line(const std::string& mistake) {
+  return line_of({{"error", mistake}});
 }
 
 search::TunerAnswer read_answer(std::string_view line, const space::SearchSpace& space) {

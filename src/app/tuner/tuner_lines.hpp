@@ -39,8 +39,14 @@ std::string count_line(const std::vector<space::Genotype>& genotypes, const spac
 std::string result_line(std::optional<trial::TrialNumber> number, const trial::CommittedTrial& result,
                         const space::SearchSpace& space, const objective::ObjectiveSet& objectives);
 
-/// Writes an answer.
-std::string answer_line(const search::TunerAnswer& answer, const space::SearchSpace& space);
+/// Writes the sampler's answer to a question. @param first  number of the first proposal, also if there is
+/// none
+std::string answer_line(const search::TunerAnswer& answer, trial::TrialNumber first,
+                        const space::SearchSpace& space);
+/// Writes the sampler's answer to a result. @param number  that of its trial
+std::string told_line(trial::TrialNumber number);
+/// Writes the sampler's answer to a line that it refuses.
+std::string error_line(const std::string& mistake);
 
 /// Reads an answer.
 search::TunerAnswer read_answer(std::string_view line, const space::SearchSpace& space);
