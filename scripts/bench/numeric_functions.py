@@ -30,6 +30,11 @@ class Function:
         places = [choices[name] / (count - 1) for name, count in self.numbers.items()]
         return (self.value(places, [choices[name] for name in self.words]) - self.best) / self.scale
 
+    def on_grid(self, count):
+        """Gives each number so many values. The unit of regrets stays that of 101."""
+        self.numbers = dict.fromkeys(self.numbers, count)
+        return self
+
     def random_regret(self):
         draws = random.Random(0)
         drawn = ({name: draws.randrange(count) for name, count in self.sizes().items()} for _ in range(2001))

@@ -103,9 +103,24 @@ class SearchQuality(RunsCase):
             self.assertGreaterEqual(min(curve["regrets"]), 0)
             if curve["function"] == "mixture":
                 self.assertEqual(curve["regrets"], sorted(curve["regrets"], reverse=True))
-        done = subprocess.run([sys.executable, SCRIPT.with_name("function_quality"), "skyline"], capture_output=True, text=True, timeout=600)
-        self.assertEqual((done.returncode, done.stderr.splitlines()[-1]),
-                         (2, "function_quality: error: expected LABEL=SEARCHER, such as before=/tmp/skyline"))
+        for words, problem in ((["skyline"], "expected LABEL=SEARCHER, such as before=/tmp/skyline"),
+                               (["--values", "1"], "--values: expected at least 2, got 1")):
+            done = subprocess.run([sys.executable, SCRIPT.with_name("function_quality"), *words], capture_output=True, text=True,
+                                  timeout=600)
+            self.assertEqual((done.returncode, done.stderr.splitlines()[-1]), (2, f"function_quality: error: {problem}"))
+
+    def test_functions_have_the_values_of_numbers_that_are_asked_for(self):
+        words = ["control=random", "--values", "2", "--seeds", "1", "--trials", "100", "--function", "rosenbrock on logs", "-o",
+                 "curves.json"]
+        done = subprocess.run([sys.executable, SCRIPT.with_name("function_quality"), *words], cwd=self.folder, capture_output=True,
+                              text=True, timeout=600)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        load()
+        from numeric_functions import all_functions
+        function = next(one for one in all_functions() if one.name == "rosenbrock on logs")
+        corners = [function.value(corner, []) / function.scale for corner in itertools.product((0, 1), repeat=4)]
+        [curve] = json.loads((self.folder / "curves.json").read_text())
+        self.assertAlmostEqual(curve["regrets"][-1], min(corners))
 
 
 if __name__ == "__main__":
