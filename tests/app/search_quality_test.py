@@ -7,6 +7,7 @@ import itertools
 import json
 import subprocess
 import sys
+import types
 import unittest
 import xml.etree.ElementTree
 
@@ -30,10 +31,10 @@ search: {algorithm: random}
 """
 
 
-def load():
+def load(name="search_quality"):
     sys.dont_write_bytecode = True
-    loader = importlib.machinery.SourceFileLoader("search_quality", str(SCRIPT))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("search_quality", loader))
+    loader = importlib.machinery.SourceFileLoader(name, str(SCRIPT.with_name(name)))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
     sys.path.insert(0, str(SOURCE / "scripts/bench"))  # the entry that Python adds for a started script
     loader.exec_module(module)
     return module
@@ -104,7 +105,8 @@ class SearchQuality(RunsCase):
             if curve["function"] == "mixture":
                 self.assertEqual(curve["regrets"], sorted(curve["regrets"], reverse=True))
         for words, problem in ((["skyline"], "expected LABEL=SEARCHER, such as before=/tmp/skyline"),
-                               (["--values", "1"], "--values: expected at least 2, got 1")):
+                               (["--values", "1"], "--values: expected at least 2, got 1"),
+                               (["--window", "0"], "--window: expected a number of trials, got 0")):
             done = subprocess.run([sys.executable, SCRIPT.with_name("function_quality"), *words], capture_output=True, text=True,
                                   timeout=600)
             self.assertEqual((done.returncode, done.stderr.splitlines()[-1]), (2, f"function_quality: error: {problem}"))
@@ -121,6 +123,18 @@ class SearchQuality(RunsCase):
         corners = [function.value(corner, []) / function.scale for corner in itertools.product((0, 1), repeat=4)]
         [curve] = json.loads((self.folder / "curves.json").read_text())
         self.assertAlmostEqual(curve["regrets"][-1], min(corners))
+
+    def test_a_window_keeps_so_many_trials_under_way(self):
+        events, numbers = [], itertools.count()
+        curve = types.SimpleNamespace(measure=lambda choices: -choices["x"])
+
+        def ask():
+            number = next(numbers)
+            events.append(f"ask {number}")
+            return number, {"x": number}
+
+        load("function_quality").play(curve, 4, 2, ask, lambda number, value: events.append(f"tell {number}: {value}"))
+        self.assertEqual(events, ["ask 0", "ask 1", "tell 0: 0", "ask 2", "tell 1: -1", "ask 3", "tell 2: -2", "tell 3: -3"])
 
 
 if __name__ == "__main__":
