@@ -138,5 +138,6 @@ def stand_in() -> None:
     sys.modules.update({f"{_MODULE}.{part}": this for part in _PARTS})
 
 
-if importlib.util.find_spec("archai") is None:
+_found = importlib.util.find_spec("archai")
+if _found is None or _found.origin is None:  # a folder of this name, such as a clone, is no package
     stand_in()

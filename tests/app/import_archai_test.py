@@ -1,6 +1,8 @@
 """Trees of Archai become configurations, and a model's class reads its architecture as it did."""
 
 import hashlib
+import os
+import subprocess
 import sys
 import unittest
 
@@ -114,6 +116,12 @@ class ImportArchai(RunsCase):
         for row in run.rows:
             self.assertEqual(row["weights"], row["nb_layers"] * row["kernel_size"] ** 2 * row["hidden_dim"] ** 2)
             self.assertLessEqual(row["weights"], 50000)
+
+    def test_a_folder_archai_hides_nothing(self):
+        (self.home / "archai").mkdir()
+        done = subprocess.run([sys.executable, "-c", "import skyline.archai\n" + MODEL], cwd=self.home, capture_output=True, text=True,
+                              env={**os.environ, "PYTHONPATH": str(SOURCE / "python")})
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_keys_of_the_algorithm_come_one_to_one(self):
         self.write(tree__py=SAMPLE, search__yaml=CONF, train__py=TRAIN)

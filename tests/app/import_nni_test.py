@@ -162,6 +162,15 @@ class ImportNni(RunsCase):
         run = self.searched()
         self.assertEqual([round(row["default"] / row["learning_rate"], 5) for row in run.rows], [3, 3])
 
+    def test_keys_may_be_in_snake_case(self):
+        self.write(model__py="import nni\nnni.report_final_result(nni.get_next_parameter()['lr'])\n",
+                   config__yml="search_space: {lr: {_type: choice, _value: [1, 2]}}\ntrial_command: python3 model.py\ntrial_code_directory: .\n"
+                   "trial_concurrency: 2\nmax_trial_number: 2\ntuner: {name: GridSearch, class_args: {optimize_mode: minimize}}\n"
+                   "training_service: {platform: local}\n")
+        self.assertEqual(self.imported("config.yml"), "mine.yaml: 1 parameter, at most 2 trials\n")
+        self.assertIn("objectives: [{minimize: default}]", self.text())
+        self.assertEqual([row["default"] for row in self.searched().rows], [1, 2])
+
     def test_a_search_space_alone_names_the_script_to_write(self):
         self.write(search_space__json=VECTORS_SPACE)
         out = self.imported("search_space.json", "--count", "7")

@@ -26,12 +26,15 @@ class Examples(unittest.TestCase):
             program.parent.mkdir(exist_ok=True)
             program.write_text(f'#!/bin/sh\nexec {sys.executable} {words} "$@"\n')
             program.chmod(0o755)
-        cls.environment = {**os.environ, "PATH": f"{cls.folder}/bin:{os.environ['PATH']}", "PYTHONPATH": str(SOURCE / "python")}
+        launcher = pathlib.Path(os.environ.get("MPIEXEC", "mpirun"))
+        cls.launcher = launcher.name  # by its path Open MPI would put its own folder, and the python3 there, first in PATH
+        cls.environment = {**os.environ, "PATH": f"{cls.folder}/bin:{os.environ['PATH']}:{launcher.parent}",
+                           "PYTHONPATH": str(SOURCE / "python")}
 
     def searched(self, name):
         """The trials of a search by an example."""
         run = self.folder / name
-        done = subprocess.run([os.environ.get("MPIEXEC", "mpirun"), "--oversubscribe", "-np", "2", PROGRAM, "search",
+        done = subprocess.run([self.launcher, "--oversubscribe", "-np", "2", PROGRAM, "search",
                                SOURCE / f"configs/command/{name}.yaml", "--set", "search.trials=2", "--set", "run.keep_weights=all", "--run", run],
                               cwd=SOURCE, env=self.environment, capture_output=True, text=True, timeout=TIMEOUT_S)
         logs = [f"{path.name}:\n{path.read_text()[-2000:]}" for path in run.glob("logs/**/*failed*")]

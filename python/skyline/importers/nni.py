@@ -26,6 +26,7 @@ _WITHOUT_EFFECT = ["debug", "logLevel", "logDir", "logCollection", "authorName",
                    "tunerGpuIndices", "multiThread", "multiPhase", "versionCheck", "trainingServicePlatform"]
 _LEFT = ["trainingService", "machineList", "sharedStorage", "localConfig", "remoteConfig", "nniManagerNFSMountPath", "containerNFSMountPath",
          "paiConfig", "kubeflowConfig", "frameworkcontrollerConfig", "amlConfig", "adlConfig", "dlcConfig", "dltsConfig", "hybridConfig"]
+_OF_TUNER = ["name", "builtinTunerName", "builtinAdvisorName", "builtinAssessorName", "className", "classFileName", "classArgs"]
 _OF_TRIAL = ["command", "codeDir", "gpuNum"]
 _ROLES = ["worker", "master", "taskRoles"]  # processes of a trial on Kubernetes
 _LEFT_OF_TRIAL = ["adaptive", "authFile", "checkpoint", "containerNFSMountPath", "cpuNum", "dataDir", "image", "imagePullSecrets", "jobPriority",
@@ -72,7 +73,11 @@ class Experiment:
         return [f"{out}: {parameters}, at most {counted(self._trials, 'trial')}", *(f"check: {note}" for note in self.made.notes)]
 
     def _read(self, tree: Node) -> None:
-        tree.check_keys([*_READ, *_WITHOUT_EFFECT, *_LEFT])
+        known = [*_READ, *_WITHOUT_EFFECT, *_LEFT]
+        tree.rename_keys(known)
+        tree.check_keys(known)
+        for section in filter(None, map(tree.find, ("tuner", "advisor", "assessor"))):
+            section.rename_keys(_OF_TUNER)
         annotated = tree.find("useAnnotation")
         if annotated is not None and annotated.value is True:
             annotated.refuse("the search space is written into the code: write it as a search space, and import that")

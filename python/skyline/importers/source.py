@@ -24,6 +24,10 @@ def _scalar(text: str) -> Any:
     return float(text) if _NUMBER.fullmatch(text) else text
 
 
+def _letters(name: str) -> str:
+    return name.replace("_", "").lower()
+
+
 class Node:
     """A value of the file: a number, a text, True, False, None, a list of nodes, or nodes by name."""
 
@@ -70,6 +74,11 @@ class Node:
         """Returns the value of the first of these keys that is there and not null. Raises PrepError if this is no map."""
         found = (self.entries().get(name) for name in names)
         return next((each for each in found if each is not None and each.value is not None), None)
+
+    def rename_keys(self, known: Sequence[str]) -> None:
+        """Gives the keys that differ from a known one in case and underscores alone its name, as NNI reads them."""
+        names = {_letters(name): name for name in known}
+        self.value = {names.get(_letters(name), name): each for name, each in self.entries().items()}
 
     def text(self, expected: str = "a text") -> str:
         if not isinstance(self.value, str) or not self.value:
