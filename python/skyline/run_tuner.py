@@ -58,6 +58,11 @@ def _answer(said: Any, asked: int, task: Mapping[str, Any]) -> dict[str, Any]:
     return answer
 
 
+def _has(proposals: Iterable[Mapping[str, Any]], trial: Mapping[str, Any]) -> bool:
+    """Whether a trial is one of the proposals, which may have values of parameters that it does not use."""
+    return any(trial.items() <= each.items() for each in proposals)
+
+
 def serve(tuner: Any, task: Mapping[str, Any], lines: Iterable[str], output: TextIO) -> None:
     """Answers the lines of a search until they end. The first line was read before."""
     has_warned = False
@@ -75,7 +80,7 @@ def serve(tuner: Any, task: Mapping[str, Any], lines: Iterable[str], output: Tex
         if recorded is None:
             output.write(text + "\n")
             output.flush()
-        elif json.loads(text)["answer"] != recorded and not has_warned:
+        elif not has_warned and not all(_has(json.loads(text)["answer"], each) for each in recorded):
             has_warned = True
             print(f"trial {message['first']}: `ask` answers otherwise than in the job before, whose answer counts: its proposals depend on "
                   "more than the seed and the results", flush=True)

@@ -92,7 +92,7 @@ class Tuner(RunsCase):
                           ("outside", "its answer: `width`: expected one of its 4 values, 16, 32, 64, 128, got `17`"),
                           ("unknown", "its answer: the space has no parameter `widht`, did you mean `width`?"),
                           ("lacking", "its answer: lacks the parameter `depth`"),
-                          ("many", "search.run: the proposal for trial 3: expected 1 proposal, got 2"),
+                          ("many", "search.run: the proposal for trial 3: expected at most 1000 proposals, got 1001"),
                           ("none", 'the proposal for trial 3: expected a proposal, or `"done": true`, got neither'),
                           ("again", ": was proposed before, as trial 1"), ("uncalled", "the tuner was asked nothing, and sent `{\"answer\": [{")):
             with self.subTest(how):

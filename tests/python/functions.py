@@ -17,6 +17,10 @@ def with_momentum(optimizer, momentum=None):
     return {"score": momentum or 0.5, "size": 1}
 
 
+def deep(optimizer, depth, momentum=0):
+    return depth + momentum
+
+
 def without_a_default(optimizer, momentum, rate):
     return rate
 

@@ -28,7 +28,7 @@ class Tuner(PackageCase):
         self.assertEqual(self.canonical(again), self.canonical(run))
 
     def test_a_stopped_search_is_resumed_to_the_journal_of_one_that_was_not_stopped(self):
-        for tuner, said in ((tuners.RandomTuner, ""), (tuners.Careful, "accepted 1\n")):
+        for tuner, said in ((tuners.RandomTuner, ""), (tuners.Remembering, ""), (tuners.Careful, "accepted 1\n")):
             with self.subTest(tuner.__name__):
                 name = f"{self.name()}.{tuner.__name__}"
                 whole = self.search(tuner, f"{name}.whole").wait()
@@ -57,9 +57,17 @@ class Tuner(PackageCase):
             self.assertEqual([row["depth"] for row in run.rows], [1, 2, 3])
 
     def test_an_algorithm_ends_when_the_space_is_used_up(self):
-        self.assertEqual(len(self.search(tuners.RandomTuner, trials=40).wait().rows), 12)
-        tuner = tuners.RandomTuner({"lr": [1, 2, 3], "depth": [1, 2]})
-        self.assertEqual([len(tuner.ask(4, seed)) for seed in range(3)], [4, 2, 0])
+        for tuner in (tuners.RandomTuner, tuners.Remembering):
+            with self.subTest(tuner.__name__):
+                self.assertEqual(len(self.search(tuner, f"{self.name()}.{tuner.__name__}", trials=40).wait().rows), 12)
+
+    def test_proposals_beside_conditions_and_bounds_are_passed_over(self):
+        space = {"parameters": {"optimizer": ["adam", "sgd"], "momentum": {"choice": [0.5, 0.9], "when": "$optimizer == sgd"}, "depth": [1, 2, 3]},
+                 "where": "$depth > 1 or $optimizer == adam"}
+        run = skyline.search(space, functions.deep, trials=40, algorithm=tuners.RandomTuner, folder=self.name(), maximize="score", quiet=True,
+                             metrics={"score": {"range": [0, 9]}, "area": {"is": "$depth * 10"}}, constraints=[{"area": [0, 20]}]).wait()
+        self.assertEqual(sorted((row["optimizer"], row["depth"], row["momentum"]) for row in run.rows if row["momentum"]), [("sgd", 2, 0.5), ("sgd", 2, 0.9)])
+        self.assertEqual(sorted(row["depth"] for row in run.rows if row["optimizer"] == "adam"), [1, 2])
 
     def test_a_class_learns_which_parameters_have_conditions_and_none_is_left_out(self):
         space = {"optimizer": ["adam", "sgd"], "momentum": {"choice": [0.5, 0.9], "when": "$optimizer == sgd"}}
@@ -69,7 +77,7 @@ class Tuner(PackageCase):
 
     def test_a_proposal_that_cannot_be_ends_the_search(self):
         bounded = {"metrics": {"area": {"is": "$lr * $depth"}}, "constraints": [{"area": [0, 0.1]}]}
-        for tuner, more, said in ((tuners.Stubborn, {}, "was proposed before, as trial 0"), (tuners.RandomTuner, bounded, "area")):
+        for tuner, more, said in ((tuners.Stubborn, {}, "was proposed before, as trial 0"), (tuners.Remembering, bounded, "area")):
             with self.subTest(said), self.assertRaisesRegex(skyline.Error, said) as refused:
                 skyline.search(SPACE, functions.product, maximize="score", algorithm=tuner, folder=f"{self.name()}.{tuner.__name__}", quiet=True, **more).wait()
             self.assertEqual(refused.exception.exit_code, 2)

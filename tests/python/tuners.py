@@ -5,10 +5,25 @@ import random
 
 
 class RandomTuner:
-    """Random with a memory, as in docs/python.md."""
+    """Random, as in docs/python.md."""
 
     def __init__(self, space):
-        self.space, self.seen = space, []
+        self.space = space
+
+    def ask(self, n, seed):
+        draw = random.Random(seed)
+        return [{name: draw.choice(values) for name, values in self.space.items()} for _ in range(100)]
+
+    def tell(self, trial):
+        print(trial.number, trial.parameters, trial.values or trial.failed)
+
+
+class Remembering(RandomTuner):
+    """Random with a memory."""
+
+    def __init__(self, space):
+        super().__init__(space)
+        self.seen = []
 
     def ask(self, n, seed):
         draw, chosen = random.Random(seed), []
@@ -20,11 +35,8 @@ class RandomTuner:
                 chosen.append(proposal)
         return chosen
 
-    def tell(self, trial):
-        print(trial.number, trial.parameters, trial.values or trial.failed)
 
-
-class Careful(RandomTuner):
+class Careful(Remembering):
     """Is told the recorded answers, and must not be asked for them."""
 
     def __init__(self, space, objectives, trials=0):
@@ -36,7 +48,7 @@ class Careful(RandomTuner):
         self.seen += proposals
 
 
-class Forgetful(RandomTuner):
+class Forgetful(Remembering):
     """Draws by other chance than the seed."""
 
     def ask(self, n, seed):

@@ -18,6 +18,7 @@
 namespace skyline::search {
 namespace {
 
+using ::testing::AllOf;
 using testing::archai_objectives;
 using testing::archai_space;
 using testing::config_from_yaml;
@@ -26,8 +27,8 @@ using ::testing::HasSubstr;
 using testing::user_error_of;
 using testing::WindowedRun;
 
-/// A choice by a question: the genotype with this number, or no value for the end.
-using Choice = std::function<std::optional<std::int64_t>(const TunerQuestion& question)>;
+/// A choice by a question: the genotypes with these numbers, none for the end.
+using Choice = std::function<std::vector<std::int64_t>(const TunerQuestion& question)>;
 
 /// Notes what it is sent, and answers each question at the second look.
 class NotedTuner final : public Tuner {
@@ -49,9 +50,11 @@ class NotedTuner final : public Tuner {
   std::optional<TunerAnswer> answer() override {
     has_thought_ = !has_thought_;
     if (has_thought_) return std::nullopt;
-    const std::optional<std::int64_t> chosen = choice_(question_);
-    if (!chosen) return TunerAnswer{{}, true};
-    return TunerAnswer{{space_.genotype_at(*chosen)}, false};
+    TunerAnswer answer;
+    for (const std::int64_t number : choice_(question_))
+      answer.genotypes.push_back(space_.genotype_at(number));
+    answer.is_done = answer.genotypes.empty();
+    return answer;
   }
   void end() override {
     if (!std::exchange(has_ended_, true)) notes_.emplace_back("end");
@@ -82,8 +85,17 @@ struct Program {
   }
 };
 
-std::optional<std::int64_t> one_after_the_other(const TunerQuestion& question) {
-  return static_cast<std::int64_t>(question.first);
+std::vector<std::int64_t> one_after_the_other(const TunerQuestion& question) {
+  return {static_cast<std::int64_t>(question.first)};
+}
+
+/// Returns the numbers of all genotypes but the first ones, as many as there are trials: so at first all.
+std::vector<std::int64_t> all_from_the_trials_number(const TunerQuestion& question) {
+  std::vector<std::int64_t> numbers;
+  for (auto number = static_cast<std::int64_t>(question.first); number < archai_space().genotype_count();
+       ++number)
+    numbers.push_back(number);
+  return numbers;
 }
 
 TEST(ProgramSearch, AsksForOneTrialAfterTheOtherAndTellsEachResult) {
@@ -121,7 +133,7 @@ TEST(ProgramSearch, GivesEachTrialASeedOfItsOwnThatEveryGeneratorTakes) {
 
 TEST(ProgramSearch, EndsWhereTheProgramHasNoMore) {
   Program program{[](const TunerQuestion& question) {
-    return question.first < 3 ? one_after_the_other(question) : std::nullopt;
+    return question.first < 3 ? one_after_the_other(question) : std::vector<std::int64_t>();
   }};
   WindowedRun run(program.searcher(50), 1);
   EXPECT_EQ(run.run().size(), 3U);
@@ -130,13 +142,40 @@ TEST(ProgramSearch, EndsWhereTheProgramHasNoMore) {
   EXPECT_EQ(run.searcher().finish_reason(), "the program of search.run has no more");
 }
 
-TEST(ProgramSearch, RefusesWhatWasProposedBeforeAndWhatBreaksAConstraint) {
-  Program same{[](const TunerQuestion& question) { return question.first < 2 ? question.first : 1; }};
-  EXPECT_THAT(user_error_of([&] { (void)WindowedRun(same.searcher(5), 1).run(); }),
-              HasSubstr("search.run: the proposal for trial 2: "));
-  Program costly{[](const TunerQuestion&) { return archai_space().genotype_count() - 1; }};
-  EXPECT_THAT(user_error_of([&] { (void)WindowedRun(costly.searcher(5), 1).run(); }),
+TEST(ProgramSearch, RefusesAnAnswerOfWhichNothingCanBeATrial) {
+  const auto refusal_of = [](const Choice& choice) {
+    return user_error_of([&] {
+      Program program{choice};
+      (void)WindowedRun(program.searcher(5), 1).run();
+    });
+  };
+  const std::int64_t last = archai_space().genotype_count() - 1;
+  const auto same = [](const TunerQuestion& question) {
+    return std::vector<std::int64_t>{question.first < 2 ? static_cast<std::int64_t>(question.first) : 1};
+  };
+  EXPECT_THAT(refusal_of(same), AllOf(HasSubstr("search.run: the proposal for trial 2: "),
+                                      HasSubstr(": was proposed before, as trial 1")));
+  EXPECT_THAT(refusal_of([&](const TunerQuestion&) { return std::vector{last}; }),
               HasSubstr(": breaks the constraint `"));
+  EXPECT_THAT(
+      refusal_of([&](const TunerQuestion&) {
+        return std::vector{last, last};
+      }),
+      AllOf(HasSubstr("none of 2 can be, the first of which "), HasSubstr(": breaks the constraint `")));
+  EXPECT_THAT(refusal_of([&](const TunerQuestion&) { return std::vector<std::int64_t>(1'001, 0); }),
+              HasSubstr("expected at most 1000 proposals, got 1001"));
+}
+
+TEST(ProgramSearch, TakesTheFirstOfAnAnswerThatCanBeATrialAndEndsWhenNothingIsLeft) {
+  Program program{all_from_the_trials_number};
+  WindowedRun run(program.searcher(500), 3);
+  const std::vector<trial::CommittedTrial> trials = run.run();
+  EXPECT_EQ(trials.size(), 151U);
+  EXPECT_EQ(run.searcher().finish_reason(), "all 151 valid architectures were evaluated");
+  Program resumed{all_from_the_trials_number};
+  WindowedRun again(resumed.searcher(500), 3);
+  again.run(testing::kToTheEnd, {trials.begin(), trials.begin() + 70});
+  EXPECT_EQ(resumed.notes, program.notes);
 }
 
 TEST(ProgramSearch, TellsKnownResultsFirst) {

@@ -14,6 +14,7 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -48,6 +49,13 @@ std::string no_column(const std::string& file, const std::string& name,
   return missing + ", " + suggestion(name, header, NamesOf::kUser);
 }
 
+/// Returns the genotype of a row's choices, with the first value where there is none.
+space::Genotype first_where_empty(std::span<const std::optional<std::uint32_t>> choices) {
+  space::Genotype genotype;
+  for (const auto& choice : choices) genotype.choices.push_back(choice.value_or(0));
+  return genotype;
+}
+
 std::vector<std::string> names_of(const std::vector<NumberColumn>& columns) {
   std::vector<std::string> names;
   for (const NumberColumn& column : columns) names.push_back(column.name);
@@ -66,12 +74,13 @@ class RowReader {
   /// Returns whether one column alone has the name, and is no parameter's.
   bool is_free(const std::string& name) const;
   std::optional<std::size_t> find_status() const;
-  /// Adds the row's choices. Returns whether it is a genotype of the space.
+  /// Adds the row's choices. Returns whether it is a genotype of the space: a parameter whose `when` does not
+  /// hold may have any text.
   bool read_genotype(std::vector<std::optional<std::uint32_t>>& choices) const;
   double read_value(const NumberColumn& column, std::size_t place) const;
   bool has_failed() const;
 
-  const std::vector<space::Parameter>& parameters_;
+  const space::SearchSpace& space_;
   std::vector<NumberColumn> columns_;
   const RowSource source_;
   const std::string file_;
@@ -85,11 +94,7 @@ class RowReader {
 RowReader::RowReader(const std::string& file, const space::SearchSpace& space,
                      std::vector<NumberColumn> columns, RowSource source,
                      const std::vector<std::string>& metrics)
-    : parameters_(space.parameters()),
-      columns_(std::move(columns)),
-      source_(source),
-      file_(file),
-      reader_(file) {
+    : space_(space), columns_(std::move(columns)), source_(source), file_(file), reader_(file) {
   if (!reader_.read_row()) throw UserError(file_ + ": the table is empty");
   header_ = reader_.names();
   std::vector<std::string> no_parameters = names_of(columns_);
@@ -130,16 +135,20 @@ std::optional<std::size_t> RowReader::find_status() const {
 }
 
 bool RowReader::read_genotype(std::vector<std::optional<std::uint32_t>>& choices) const {
-  for (std::size_t p = 0; p < parameters_.size(); ++p) {
+  std::vector<std::size_t> foreign;  // parameters with a text that is none of their values
+  for (std::size_t p = 0; p < parameter_places_.size(); ++p) {
+    const space::Parameter& parameter = space_.parameters()[p];
     const std::string& field = reader_.fields()[parameter_places_[p]];
-    auto choice = space::choice_of(parameters_[p], field, reader_.number(field));
+    auto choice = space::choice_of(parameter, field, reader_.number(field));
     // An apostrophe stands in front of texts that spreadsheets would calculate (search_state.csv).
-    if (!choice && field.starts_with('\'')) choice = space::choice_of(parameters_[p], field.substr(1), {});
+    if (!choice && field.starts_with('\'')) choice = space::choice_of(parameter, field.substr(1), {});
     const std::string word = lower_case(without_outer_blanks(field));
-    if (!choice && !word.empty() && word != "nan") return false;
+    if (!choice && !word.empty() && word != "nan") foreign.push_back(p);
     choices.push_back(choice);
   }
-  return true;
+  if (foreign.empty()) return true;
+  const std::vector<bool> in_use = space_.in_use(first_where_empty(choices));
+  return std::ranges::none_of(foreign, [&](std::size_t p) { return in_use[p]; });
 }
 
 double RowReader::read_value(const NumberColumn& column, std::size_t place) const {
@@ -165,7 +174,7 @@ bool RowReader::has_failed() const {
 }
 
 BenchmarkRows RowReader::read() {
-  BenchmarkRows rows{.parameters = parameters_.size(), .columns = names_of(columns_)};
+  BenchmarkRows rows{.parameters = space_.parameters().size(), .columns = names_of(columns_)};
   std::vector<std::optional<std::uint32_t>> choices;
   while (reader_.read_row()) {
     if (reader_.fields().size() != header_.size()) {
@@ -201,10 +210,7 @@ BenchmarkRows RowReader::read() {
 }  // namespace
 
 space::Genotype BenchmarkRows::genotype(std::size_t row) const {
-  space::Genotype genotype;
-  for (std::size_t p = 0; p < parameters; ++p)
-    genotype.choices.push_back(choices[row * parameters + p].value_or(0));
-  return genotype;
+  return first_where_empty(std::span(choices).subspan(row * parameters, parameters));
 }
 
 std::optional<std::size_t> BenchmarkRows::lacking(std::size_t row, const std::vector<bool>& used) const {

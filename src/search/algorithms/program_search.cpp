@@ -20,6 +20,7 @@ namespace {
 constexpr trial::Origin kProgram{"program"};
 constexpr const char* kRunKey = "run";
 constexpr std::uint64_t kTunerSeeds = 0x7FFFFFFF;  // every random number generator takes them
+constexpr std::size_t kMostProposals = 1'000;      // limit for an answer
 
 struct ProgramOptions : TunerProgram {
   std::size_t trials = 100;
@@ -74,7 +75,8 @@ class ProgramSearch final : public Searcher {
   Tuner& tuner();
   std::optional<trial::Proposal> stand_in();
   std::optional<trial::Proposal> next();
-  trial::Proposal proposal_of(const space::Genotype& genotype);
+  std::optional<trial::Proposal> first_candidate(const std::vector<space::Genotype>& genotypes);
+  std::string mistake_of(const space::Genotype& genotype) const;
   ArchitecturePointer with_costs(const space::Architecture& architecture) const {
     return pool_.count_costs({std::make_shared<const space::Architecture>(architecture)}).front();
   }
@@ -137,30 +139,45 @@ std::optional<trial::Proposal> ProgramSearch::next() {
   is_asked_ = false;
   if (answer->genotypes.empty() && !answer->is_done)
     refuse("expected a proposal, or `\"done\": true`, got neither");
-  if (answer->genotypes.size() > 1)
-    refuse("expected 1 proposal, got " + std::to_string(answer->genotypes.size()));
+  if (answer->genotypes.size() > kMostProposals) {
+    refuse("expected at most " + std::to_string(kMostProposals) + " proposals, got " +
+           std::to_string(answer->genotypes.size()));
+  }
   is_done_ = answer->is_done;
   if (is_done_) ended_ = "the program of search.run has no more";
   if (answer->genotypes.empty()) return std::nullopt;
-  return proposal_of(answer->genotypes.front());
+  return first_candidate(answer->genotypes);
 }
 
-/// @throws UserError unless the genotype is a candidate
-trial::Proposal ProgramSearch::proposal_of(const space::Genotype& genotype) {
-  ArchitecturePointer chosen = pool_.feasible(genotype);
-  if (chosen == nullptr) {
-    const space::BuildAttempt attempt = pool_.space().try_build(genotype);
-    refuse(pool_.space().describe(genotype) + ": " +
-           (attempt.architecture ? broken_constraint(pool_.objectives(), *with_costs(*attempt.architecture))
-                                 : attempt.problem));
+/// Returns the first of the genotypes that is a candidate. If the space has no candidate left, it ends the
+/// search and returns nullopt.
+/// @throws UserError if only others than these are candidates
+std::optional<trial::Proposal> ProgramSearch::first_candidate(const std::vector<space::Genotype>& genotypes) {
+  for (const space::Genotype& genotype : genotypes) {
+    ArchitecturePointer chosen = pool_.candidate(genotype);
+    if (chosen == nullptr) continue;
+    numbers_.emplace(chosen->id, made());
+    pool_.mark_proposed(chosen->id);
+    return pool_.propose(std::move(chosen), kProgram);
   }
-  const auto [earlier, is_new] = numbers_.emplace(chosen->id, made());
-  if (!is_new) {
-    refuse(pool_.space().describe(genotype) + ": was proposed before, as trial " +
-           std::to_string(earlier->second));
+  if (pool_.draw(stand_in_) != nullptr) {
+    const bool is_one = genotypes.size() == 1;
+    refuse((is_one ? "" : "none of " + std::to_string(genotypes.size()) + " can be, the first of which ") +
+           mistake_of(genotypes.front()));
   }
-  pool_.mark_proposed(chosen->id);
-  return pool_.propose(std::move(chosen), kProgram);
+  is_done_ = true;
+  ended_ = pool_.exhaustion_reason();
+  return std::nullopt;
+}
+
+/// Returns why a genotype is no candidate.
+std::string ProgramSearch::mistake_of(const space::Genotype& genotype) const {
+  const std::string place = pool_.space().describe(genotype) + ": ";
+  const space::BuildAttempt attempt = pool_.space().try_build(genotype);
+  if (!attempt.architecture) return place + attempt.problem;
+  if (const auto earlier = numbers_.find(attempt.architecture->id); earlier != numbers_.end())
+    return place + "was proposed before, as trial " + std::to_string(earlier->second);
+  return place + broken_constraint(pool_.objectives(), *with_costs(*attempt.architecture));
 }
 
 void ProgramSearch::refuse(const std::string& mistake) const {

@@ -39,7 +39,7 @@ def misbehave(how, parameters):
     lacks = dict(list(parameters.items())[1:])
     return {"rubbish": "no JSON", "long": "x" * (2 << 20), "list": "[1, 2]", "number": json.dumps({"answer": 3}), "bracket": "[" * 100_000,
             "outside": json.dumps({"answer": [{**parameters, "width": 17}]}), "unknown": json.dumps({"answer": [{**parameters, "widht": 16}]}),
-            "lacking": json.dumps({"answer": [lacks]}), "again": json.dumps({"answer": [seen[1]]}), "many": json.dumps({"answer": [parameters] * 2}),
+            "lacking": json.dumps({"answer": [lacks]}), "again": json.dumps({"answer": [seen[1]]}), "many": json.dumps({"answer": [parameters] * 1001}),
             "none": json.dumps({"answer": []}), "done": json.dumps({"answer": [], "done": True}),
             "forbidden": json.dumps({"answer": [{**parameters, "depth": 12, "width": 128}]}),
             "costly": json.dumps({"answer": [{"depth": 11, "kernel": 7, "width": 128}]}), "uncalled": "\n".join([json.dumps({"answer": [parameters]})] * 2)}[how]

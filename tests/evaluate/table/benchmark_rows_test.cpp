@@ -111,6 +111,21 @@ wrong,x,?,diverged
   EXPECT_THAT(read_rows(file, space, with_epochs).columns, ElementsAre("acc"));
 }
 
+TEST(BenchmarkRows, MayHaveAnyTextWhereAParameterIsNotUsed) {
+  const auto space = space::SearchSpace::parse(
+      config_from_yaml("parameters: {optimizer: {choice: [adam, sgd]}, momentum: {choice: [0.5, 0.9], when: "
+                       "$optimizer == sgd}, steps: {choice: [1, 2], when: $momentum > 0.5}}",
+                       "space.yaml", "space"),
+      {});
+  const testing::ScratchFolder folder;
+  std::ofstream(folder / "t.csv") << "optimizer,momentum,steps,acc\nadam,0,-,1\nsgd,0,1,2\nsgd,0.9,2,3\n"
+                                     "sgd,0.5,-,4\nsgd,0.9,-,5\nlion,0.9,1,6\n";
+  const BenchmarkRows rows = read_rows((folder / "t.csv").string(), space, {{.name = "acc"}});
+  EXPECT_THAT(rows.values, ElementsAre(1, 3, 4));
+  EXPECT_THAT(rows.genotype(0).choices, ElementsAre(0, 0, 0));
+  EXPECT_EQ(rows.outside, 3U);
+}
+
 TEST(BenchmarkRows, OfARunTakeNoCostForAParameterOfItsName) {
   const auto space = space::SearchSpace::parse(
       config_from_yaml("parameters: {flops: {choice: [1, 2]}}", "space.yaml", "space"), {});
