@@ -123,6 +123,17 @@ class Int8Files(RunsCase):
         self.skyline("export", "mixed", "--trial", trials["layer_norm"], "--weights", "search", "--format", "onnx-int8", "-o", "boards")
         self.session(f"boards/{trials['layer_norm']}.int8.onnx").run(None, {"input": self.images[:3]})
 
+    def test_a_file_that_takes_more_flash_than_its_weights_may_is_told(self):
+        (self.folder / "tight.yaml").write_text(MIXED.replace("layer_norm, identity", "identity"))
+        for limit in (1000, 100_000):
+            run = f"tight{limit}"
+            constraint = f"int8_weight_bytes: [0, {limit}]"
+            told = self.skyline("search", "tight.yaml", "--set", f"constraints=[{constraint}]", "--run", run).stderr
+            size = (self.folder / run / "exports/0.tflite").stat().st_size
+            line = f"trial 0 takes {size} bytes of flash as a .tflite file, more than the constraint `{constraint}`"
+            self.assertEqual(line in told, size > limit)
+            self.assertEqual(limit == 1000, size > limit)
+
     def test_the_data_set_is_needed_and_may_have_moved(self):
         shutil.copytree(self.folder / "run", self.folder / "left")
         command = ["export", "left", "--trial", self.front[0]["trial"], "--format", "tflite", "-o", "moved"]

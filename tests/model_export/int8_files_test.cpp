@@ -172,10 +172,12 @@ TEST(Int8Files, TheBytesOfAFileAreInItsCSource) {
   const space::Network network = flat_network();
   const space::Int8Network int8 = numbered(network);
   const store::WeightsFile none;
-  const std::string bytes = tflite_bytes({network, none, {}, {}, {{"run", "a */ b"}}}, int8);
+  const ExportedModel model{network, none, {}, {}, {{"run", "a */ b"}}};
+  const std::string bytes = tflite_bytes(model, int8);
   const CSources sources = sources_of(network, int8, {"cat", "dog"});
   EXPECT_THAT(sources.source, HasSubstr(c_bytes(bytes)));
   EXPECT_THAT(sources.source, HasSubstr("alignas(16) const unsigned char trial_7_model[]"));
+  EXPECT_THAT(sources.header, HasSubstr("a .tflite file, " + std::to_string(bytes.size()) + " of them. */"));
 }
 
 TEST(Int8Files, CSourcesSayHowValuesBecomeNumbers) {

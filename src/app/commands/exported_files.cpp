@@ -4,6 +4,7 @@
 
 #include "app/commands/output_file.hpp"
 #include "app/config/exported_network.hpp"
+#include "core/log.hpp"
 #include "store/publish/publish.hpp"
 
 #include <algorithm>
@@ -73,6 +74,16 @@ std::vector<NamedBytes> int8_files_of(const ExportedModel& model, const space::I
       {name + ".h", sources.header}, {name + ".c", sources.source}, {name + "_example.cc", sources.example}};
 }
 
+/// Warns of a model that takes more flash than the run allows weights, which are the most of it.
+void warn_of_flash(const ModelSource& source, const std::string& number, std::size_t bytes) {
+  for (const objective::Constraint& constraint : source.run.state.objectives().constraints()) {
+    if (constraint.metric != "int8_weight_bytes" || static_cast<double>(bytes) <= constraint.high) continue;
+    log::warning("trial " + number + " takes " + std::to_string(bytes) +
+                 " bytes of flash as a .tflite file, " + "more than the constraint `" + to_text(constraint) +
+                 "`, which counts weights alone");
+  }
+}
+
 /// Adds what int8 files say beside the model's own facts.
 void add_int8_facts(model_export::Metadata& metadata, const CalibrationSet& calibration) {
   metadata.emplace_back("int8",
@@ -109,18 +120,22 @@ ExportedFiles export_model(const ModelSource& source, const SelectedModel& selec
     add_int8_facts(int8_model.metadata, choice.calibration.value());
     or_refused([&] { int8 = int8_form(source, selected, *choice.calibration); });
   }
+  std::size_t flash_bytes = 0;  // bytes of the .tflite file or the array in C
   for (const Format format : choice.formats) {
     if (is_int8(format) && !int8) continue;
     std::vector<NamedBytes> files;
     or_refused([&] {
       files = is_int8(format) ? int8_files_of(int8_model, *int8, number, source.data.class_names, format)
                               : files_of(model, number, format, source.data.preparation);
+      if (format == Format::kTflite || format == Format::kC)
+        flash_bytes = tflite_bytes(int8_model, *int8).size();
     });
     for (const NamedBytes& file : files) {
       exported.paths.push_back(choice.folder / file.name);
       write_output(exported.paths.back(), file.bytes, choice.overwrites);
     }
   }
+  warn_of_flash(source, number, flash_bytes);
   return exported;
 }
 

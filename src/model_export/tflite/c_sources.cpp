@@ -30,7 +30,7 @@ constexpr const char* kHeader = R"(/* A trained network for TFLite Micro, writte
 extern "C" {
 #endif
 
-/* The bytes of a .tflite file. */
+/* The bytes of a .tflite file, @SIZE@ of them. */
 extern const unsigned char @NAME@_model[];
 extern const size_t @NAME@_model_size;
 
@@ -182,11 +182,13 @@ CSources c_sources(const ExportedModel& model, const space::Int8Network& int8, c
                          [](unsigned char letter) { return static_cast<char>(std::toupper(letter)); });
   const std::size_t arena =
       tflite.graph.plan(tflite.input, tflite.output).bytes + tflite.graph.runtime_bytes();
+  const std::string bytes = tflite_bytes(model, int8);
   Values values{{"NAME", name},
                 {"GUARD", guard},
                 {"FACTS", facts_of(model.metadata)},
                 {"ARENA", std::to_string(arena)},
-                {"BYTES", c_bytes(tflite_bytes(model, int8))}};
+                {"SIZE", std::to_string(bytes.size())},
+                {"BYTES", c_bytes(bytes)}};
   for (const auto& more :
        {input_values(model, int8.grids.front().value()), output_values(model, output, output_names)}) {
     values.insert(values.end(), more.begin(), more.end());
