@@ -180,6 +180,28 @@ TEST(Int8Files, TheBytesOfAFileAreInItsCSource) {
   EXPECT_THAT(sources.header, HasSubstr("a .tflite file, " + std::to_string(bytes.size()) + " of them. */"));
 }
 
+TEST(Int8Files, ChannelsHaveTwelveBytesBesideTheirWeightsAsTheCostsSay) {
+  const auto size_of = [](std::int64_t channels) {
+    GraphBuilder graph({1, 1, 1});
+    graph.add("conv2d", {}, {{"channels", channels}, {"kernel", std::int64_t{1}}});
+    const std::size_t first = graph.last();
+    graph.add("depthwise_conv2d", {first}, {{"kernel", std::int64_t{1}}});
+    const space::Network& network = graph.build();
+    space::Int8Network int8 = numbered(network);
+    for (std::size_t i = 0; i < int8.weights.size(); ++i) {  // no two tensors are equal
+      space::Int8Weights& weights = int8.weights[i];
+      for (std::size_t c = 0; c < weights.scales.size(); ++c)
+        weights.scales[c] = static_cast<float>(4 * i + 1) / static_cast<float>(c + 1);
+      weights.values.front() = static_cast<std::int8_t>(-1 - static_cast<int>(i));
+      weights.biases.front() = static_cast<std::int32_t>(i);
+    }
+    const store::WeightsFile none;
+    return tflite_bytes({network, none, {}, {}, {}}, int8).size();
+  };
+  constexpr std::size_t kOfZero = 8;  // the zeros of all scales of a size are one vector
+  EXPECT_EQ(size_of(320) - size_of(160), 160 * (2 * (1 + 12) + kOfZero));
+}
+
 TEST(Int8Files, CSourcesSayHowValuesBecomeNumbers) {
   const space::Network network = flat_network();
   const CSources sources = sources_of(network, numbered(network), {"cat", "d\"og\n"});

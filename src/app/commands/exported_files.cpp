@@ -119,7 +119,7 @@ ExportedFiles export_model(const ModelSource& source, const SelectedModel& selec
     add_int8_facts(int8_model.metadata, choice.calibration.value());
     or_refused([&] { int8 = int8_form(source, selected, *choice.calibration); });
   }
-  std::size_t flash_bytes = 0;
+  std::size_t flash_bytes = 0;  // bytes of the .tflite file or the array in C
   for (const Format format : choice.formats) {
     if (is_int8(format) && !int8) continue;
     std::vector<NamedBytes> files;

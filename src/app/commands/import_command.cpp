@@ -56,10 +56,11 @@ Json placed_json(const ConfigNode& node) {
 /// Reads YAML or JSON. The search space that NNI keeps in a file of its own is looked for beside it.
 ConfigNode read_source(const fs::path& path) {
   ConfigNode root = load_config(path, {});
-  for (const char* key : {"searchSpaceFile", "searchSpacePath"}) {
+  for (const char* key : {"searchSpaceFile", "search_space_file", "searchSpacePath"}) {
     const ConfigNode* file = root.is_map() ? root.find(key) : nullptr;
     if (file == nullptr) continue;
-    if (root.find("searchSpace") != nullptr) file->fail("cannot stand beside another search space");
+    if (root.find("searchSpace") != nullptr || root.find("search_space") != nullptr)
+      file->fail("cannot stand beside another search space");
     root.set("searchSpace", load_config(path.parent_path() / file->as_text(), {}));
     root.assign_paths();
   }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <tuple>
 
 namespace skyline::model_export {
 
@@ -16,6 +17,7 @@ class FlatWriter {
     append(0);
     bytes_ += identifier;
     set(0, table(root));
+    write_numbers();
     if (bytes_.size() >> 31U != 0) throw UserError("a .tflite file has at most 2 GB");
     return std::move(bytes_);
   }
@@ -74,7 +76,10 @@ class FlatWriter {
       const std::size_t at = begin + layout.places.at(field);
       if (const auto* byte = std::get_if<std::uint8_t>(&value)) bytes_[at] = static_cast<char>(*byte);
       if (const auto* integer = std::get_if<std::uint32_t>(&value)) set(at, *integer, 0);
-      if (const auto* values = std::get_if<FlatTable::Numbers>(&value)) set(at, numbers(*values));
+      if (const auto* values = std::get_if<FlatTable::Numbers>(&value)) {
+        const std::size_t alignment = std::max(values->alignment, sizeof(std::uint32_t));
+        places_of_numbers_[{alignment, values->count, values->bytes}].push_back(at);
+      }
       if (const auto* tables = std::get_if<FlatTable::Tables>(&value)) {
         set(at, tables->is_vector ? vector(tables->tables) : this->table(tables->tables.front()));
       }
@@ -82,13 +87,17 @@ class FlatWriter {
     return begin;
   }
 
-  std::size_t numbers(const FlatTable::Numbers& numbers) {
-    const std::size_t alignment = std::max(numbers.alignment, sizeof(std::uint32_t));
-    while ((bytes_.size() + sizeof(std::uint32_t)) % alignment != 0) bytes_.push_back('\0');
-    const std::size_t begin = bytes_.size();
-    append(numbers.count);
-    bytes_ += numbers.bytes;
-    return begin;
+  /// Writes the vectors of numbers behind all places that refer to them, equal ones once, such as the zeros
+  /// of scales.
+  void write_numbers() {
+    for (const auto& [key, places] : places_of_numbers_) {
+      const auto& [alignment, count, numbers] = key;
+      while ((bytes_.size() + sizeof(std::uint32_t)) % alignment != 0) bytes_.push_back('\0');
+      const std::size_t begin = bytes_.size();
+      append(count);
+      bytes_ += numbers;
+      for (const std::size_t at : places) set(at, begin);
+    }
   }
 
   std::size_t vector(const std::vector<FlatTable>& tables) {
@@ -117,6 +126,10 @@ class FlatWriter {
 
   std::string bytes_;
   std::map<std::string, std::size_t> known_places_;
+  /// Where a vector is referred to, by its alignment, the count of its numbers and their bytes, which are the
+  /// tables'.
+  std::map<std::tuple<std::size_t, std::size_t, std::string_view>, std::vector<std::size_t>>
+      places_of_numbers_;
 };
 
 void FlatTable::add_float(std::uint16_t field, float value) {
