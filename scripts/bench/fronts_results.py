@@ -7,10 +7,12 @@ import statistics
 
 from curve_statistics import aligned
 
-FIELDS = ("task", "seed", "search", "network", "macs", "parameters", "int8_weight_bytes", "validation", "test", "test_samples",
-          "int8_test", "trials", "epochs", "wall_s", "cpu_s")
+INT8_COSTS = "int8_weight_bytes", "int8_peak_activation_bytes"
+FIELDS = ("task", "seed", "search", "network", "macs", "parameters", *INT8_COSTS, "validation", "test", "test_samples", "int8_test",
+          "trials", "epochs", "wall_s", "cpu_s")
 COLOURS = ("#0969da", "#cf222e", "#1a7f37", "#8250df", "#9a6700")
 SHARES = (1, 1 / 2, 1 / 3, 1 / 5, 1 / 10)  # parts of the known network's MACs, up to which a network is chosen
+MARKS = ("◆", "l7 7l-7 7l-7 -7z"), ("▲", "l7 12h-14z")  # of known networks, as letters and as paths from their upper ends
 WIDTH, HEIGHT, LEFT, TOP, RIGHT = 640, 360, 60, 40, 610
 
 
@@ -33,7 +35,7 @@ def rows_of(folder, task, seed, search, known, times):
         int8 = values.get(f"int8_{tested}")
         rows.append(dict(zip(FIELDS, (
             task, seed, search, known or f"trial {trial['trial']}", costs["macs"], costs["parameters"],
-            costs.get("int8_weight_bytes", ""), sign * trial["metrics"][measure["metric"]], sign * values[tested], samples,
+            *(costs.get(cost, "") for cost in INT8_COSTS), sign * trial["metrics"][measure["metric"]], sign * values[tested], samples,
             "" if int8 is None else sign * int8, sum(one["phase"] == "search" for one in trials), trial["epochs"],
             times["wall_s"], times["cpu_s"]))))
     return rows
@@ -70,7 +72,7 @@ def mean_line(label, rows, independent, decimals=4):
     mean = lambda field: statistics.fmean(row[field] for row in rows)
     value = lambda number: f"{abs(number):.{decimals}f}"
     line = [label, f"{mean('macs'):,.0f}", f"{mean('parameters'):,.0f}"]
-    line.append(f"{mean('int8_weight_bytes'):,.0f}" if rows[0]["int8_weight_bytes"] != "" else "")
+    line += [f"{mean(cost):,.0f}" if rows[0][cost] != "" else "" for cost in INT8_COSTS]
     line.append(value(mean("test")))
     samples = rows[0]["test_samples"]
     if samples == "":
@@ -83,7 +85,7 @@ def mean_line(label, rows, independent, decimals=4):
     return line
 
 
-HEAD = ["", "MACs", "parameters", "int8 bytes", "test", "95 % of the samples", "each seed", "int8 test"]
+HEAD = ["", "MACs", "parameters", "int8 bytes", "int8 RAM", "test", "95 % of the samples", "each seed", "int8 test"]
 
 
 def by_cost(rows, known, independent, bounds):
@@ -100,12 +102,13 @@ def by_cost(rows, known, independent, bounds):
 
 
 def at_equal_accuracy(rows, known):
-    """Returns lines: for each seed the cheapest network whose validation value is that of the known one or better."""
-    lines = [["seed", "network", "MACs", "part of the known one's", "test", "known network's test"]]
+    """Returns lines: for each known network and seed the cheapest network whose validation value is that one's or better."""
+    lines = [["seed", "beside", "cheapest", "MACs", "part of the known one's", "test", "known network's test"]]
     for one in known:
         found = cheapest_as_good([row for row in rows if row["seed"] == one["seed"]], "macs", one["validation"])
-        lines.append([one["seed"], *([found["network"], f"{found['macs']:,}", f"{found['macs'] / one['macs']:.2f}",
-                                      f"{found['test']:.4f}"] if found else ["none", "", "", ""]), f"{one['test']:.4f}"])
+        cells = [found["network"], f"{found['macs']:,}", f"{found['macs'] / one['macs']:.2f}",
+                 f"{found['test']:.4f}"] if found else ["none", "", "", ""]
+        lines.append([one["seed"], one["network"], *cells, f"{one['test']:.4f}"])
     return lines
 
 
@@ -121,8 +124,8 @@ def summary(rows, known, independent):
 
 
 def write_picture(path, title, rows, known):
-    """Test accuracy over MACs: a line for each seed's front, a diamond for its known network."""
-    both = [*rows, *known]
+    """Test accuracy over MACs: a line for each seed's front, a mark for each of its known networks."""
+    both, names = [*rows, *known], list(dict.fromkeys(row["network"] for row in known))
     ends = [math.log10(end(row["macs"] for row in both)) for end in (min, max)]
     low = math.floor(20 * min(row["test"] for row in both)) / 20
     high = min(1.0, math.ceil(20 * max(row["test"] for row in both) + 1e-9) / 20)
@@ -152,8 +155,9 @@ def write_picture(path, title, rows, known):
         parts += [f'<circle cx="{x(a):.1f}" cy="{y(b):.1f}" r="3" fill="{colour}"/>' for a, b in front]
         for row in (row for row in known if row["seed"] == seed):
             at = x(row["macs"]), y(row["test"])
-            parts.append(f'<path d="M{at[0]:.1f} {at[1] - 7:.1f}l7 7l-7 7l-7 -7z" fill="{colour}"/>')
+            parts.append(f'<path d="M{at[0]:.1f} {at[1] - 7:.1f}{MARKS[names.index(row["network"])][1]}" fill="{colour}"/>')
         parts.append(f'<text x="{LEFT + 80 * index}" y="{HEIGHT - 14}" style="fill: {colour}">seed {seed}</text>')
-    if known:
-        parts.append(f'<text x="{LEFT + 80 * len({row["seed"] for row in rows})}" y="{HEIGHT - 14}">◆ {known[0]["network"]}</text>')
+    for index, name in enumerate(names):
+        at = LEFT + 80 * len({row["seed"] for row in rows}) + 110 * index
+        parts.append(f'<text x="{at}" y="{HEIGHT - 14}">{MARKS[index][0]} {name}</text>')
     path.write_text("\n".join([*parts, "</svg>\n"]), encoding="utf-8")

@@ -19,6 +19,7 @@ import fronts_results  # noqa: E402
 
 PUBLISHED = {"ds_cnn_s": ((1, 10, 49), 2_656_640, 23_626), "lenet5": ((1, 28, 28), 416_520, 61_706),
              "resnet8": ((3, 32, 32), 12_501_632, 78_186)}
+COUNTED = {"mobilenetv2_035": ((3, 32, 32), 11_350_144, 291_178)}  # by the sums of its paper's table, with strides for 32 x 32
 TABLES = {"breast_cancer": "breast_cancer.csv", "wine": "wine_data.csv"}
 
 
@@ -35,7 +36,9 @@ class Fronts(RunsCase):
 
     def check_picture(self, name, rows):
         picture = xml.etree.ElementTree.parse(self.folder / f"out/{name}.svg").getroot()
-        self.assertEqual(len(picture.findall("{*}circle")), len(rows) - 1)
+        known = sum(row["search"] == "" for row in rows)
+        self.assertEqual(len(picture.findall("{*}circle")), len(rows) - known)
+        self.assertEqual(len([path for path in picture.findall("{*}path") if path.get("d").endswith("z")]), known)
 
     def test_spoken_digits_are_tested_by_speakers_who_are_in_no_other_part(self):
         random = numpy.random.default_rng(1)
@@ -55,13 +58,13 @@ class Fronts(RunsCase):
         for row in rows[1:]:
             self.assertLessEqual(int(row["macs"]), 2656640)
         self.check_picture("spoken_digits", rows)
-        self.assertRegex(told, r"(?m)^DS-CNN-S +2,656,640 +23,626 +28,920 ")
+        self.assertRegex(told, r"(?m)^DS-CNN-S +2,656,640 +23,626 +28,920 +\d,\d{3} ")
         self.assertRegex(told, r"(?m)^skyline: 3 trials, \d+ s, \d+ s of CPU$")
         self.assertEqual(self.fronts(*words), told, "runs that are there are only read")
         self.assertIn("expected files such as 7_jackson_32.wav of six speakers, found 0 speakers",
                       self.fronts("spoken_digits", "out", expect=1))
 
-    def test_pictures_in_folders_have_resnet8_beside_them(self):
+    def test_pictures_in_folders_have_resnet8_and_mobilenetv2_beside_them(self):
         random = numpy.random.default_rng(2)
         for part, count in (("train", 20), ("test", 5)):
             for label in range(10):
@@ -70,9 +73,16 @@ class Fronts(RunsCase):
                 for number in range(count):
                     image = random.integers(0, 100, (32, 32, 3)) + 15 * label
                     (folder / f"{number}.png").write_bytes(png(image.astype("uint8")))
-        self.fronts("cifar10", "pictures", "--trials", "2", "--epochs", "0.5")
+        told = self.fronts("cifar10", "pictures", "--trials", "2", "--epochs", "0.5", "--every", "2")
+        names = lambda part: sorted(path.name for path in (self.folder / "out/cifar10-2" / part / "3").iterdir())
+        self.assertEqual(names("train"), sorted(f"{number}.png" for number in range(20))[::2])
+        self.assertEqual(len(names("test")), 5)
         rows = self.rows("cifar10")
-        self.assertEqual([rows[0][field] for field in ("network", "macs", "parameters")], ["ResNet-8", "12501632", "78186"])
+        self.assertEqual([[row[field] for field in ("network", "macs", "test_samples")] for row in rows[:2]],
+                         [["ResNet-8", "12501632", "50"], ["MobileNetV2", "11350144", "50"]])
+        for network in ("ResNet-8", "MobileNetV2"):
+            self.assertRegex(told, rf"(?m)^1 +{network} +(trial \d|none)")
+            self.assertRegex(told, rf"(?m)^{network}: 3 trials, \d+ s, \d+ s of CPU$")
         self.check_picture("cifar10", rows)
 
     def test_tables_have_boosting_and_perceptrons_beside_them_and_searches_each_other(self):
@@ -107,8 +117,9 @@ class Fronts(RunsCase):
                 self.assertAlmostEqual(ours, theirs, 4)
 
     def test_the_known_networks_have_their_published_costs(self):
-        self.assertEqual(set(PUBLISHED), {path.stem for path in (SOURCE / "configs/known").iterdir()})
-        for name, (shape, macs, parameters) in PUBLISHED.items():
+        networks = {**PUBLISHED, **COUNTED}
+        self.assertEqual(set(networks), {path.stem for path in (SOURCE / "configs/known").iterdir()})
+        for name, (shape, macs, parameters) in networks.items():
             random = numpy.random.default_rng(4)
             numpy.savez(self.folder / "made.npz", x=random.normal(size=(100, *shape)).astype("float32"), y=numpy.arange(100) % 10)
             self.skyline("prep", "arrays", "made.npz", "-o", "made.h5", "--force")

@@ -1,5 +1,6 @@
 """From a folder or a table to a configuration that is worth searching, without writing a space."""
 
+import json
 import os
 import pathlib
 import re
@@ -81,6 +82,23 @@ class Init(RunsCase):
         said = self.skyline("validate", "mine.yaml").stdout
         self.assertNotIn("a window is larger", said)
         self.skyline("search", "mine.yaml", "--run", "plane_run", *SHORT)
+
+    def test_images_have_networks_in_the_manner_of_lenet5_and_a_depth_for_each_stage(self):
+        self.init(self.arrays((1, 28, 28)))
+
+        def network(*depths):
+            names = "stage_0", "stage_1", "last_stage_0"
+            chosen = [*(f"depth.{stage}={depth}" for stage, depth in zip(names, depths)), "stem=5", "halve=2", "pool=true", "width=6",
+                      "head=flatten", "hidden=64", *(f"conv.narrowing_{stage}=separable_conv2d" for stage in range(2))]
+            return json.loads(self.skyline("show", "mine.yaml", "--genotype", ",".join(chosen), "--format", "json").stdout)
+
+        small = network(0, 0, 0)
+        shapes = [layer["output"] for layer in small["layers"] if layer["kind"] in ("conv2d", "max_pool", "flatten", "linear")]
+        for shape in ([6, 28, 28], [6, 14, 14], [6, 7, 7], [12, 3, 3], [216, 1, 1], [64, 1, 1], [3, 1, 1]):
+            self.assertIn(shape, shapes)
+        self.assertLess(small["costs"]["macs"], 416_520)
+        count = lambda network: sum(layer["kind"] == "add" for layer in network["layers"])
+        self.assertEqual([count(network(*depths)) for depths in ((0, 0, 0), (2, 0, 0), (0, 1, 0), (0, 0, 2))], [2, 4, 3, 4])
 
     def test_the_list_has_a_line_for_each_file_and_for_each_board_of_the_page(self):
         of_presets, of_boards = self.skyline("init", "--list").stdout.split("\n\n")

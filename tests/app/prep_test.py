@@ -229,6 +229,9 @@ class PrepTest(RunsCase):
         for layout, expected in (("nf", self.assertRegex), ("nl", self.assertNotRegex)):
             self.prepared("arrays", "signals.npz", "--layout", layout, name="signals.h5")
             expected(self.skyline("validate", "signals.yaml").stdout, doubt)
+        for kernel, expected in ((99, self.assertNotRegex), (101, self.assertRegex)):  # each of 99 weights meets one of 50 steps
+            expected(self.skyline("validate", "signals.yaml", "--set", f"space.network=[{{conv1d: {{channels: $width, kernel: {kernel}}}}}, "
+                                  "global_average_pool, {linear: {features: $classes}}]").stdout, "a window is larger than its input")
 
     def test_tables_as_pandas_hands_them_over_are_read(self):
         values = self.parts["train"][0][:40].reshape(40, 64)[:, 20:30].astype("float64")

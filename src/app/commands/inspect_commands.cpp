@@ -179,7 +179,28 @@ void print_exports(const RunConfig& config) {
   }
 }
 
-/// Returns "conv1d_0 has a window of 15 over 1x1" for the first layer whose window is larger than its input.
+/// Returns how far a window reaches along an axis.
+std::int64_t span(const space::Window& window, std::size_t axis) {
+  return (window.kernel[axis] - 1) * window.dilation[axis] + 1;
+}
+
+/// Returns whether a window is larger than its input along an axis, and has a weight that stands over padding
+/// at each of its places.
+bool is_too_large(const space::Window& window, std::size_t axis, std::int64_t input, std::int64_t output) {
+  if (span(window, axis) <= input) return false;
+  for (std::int64_t weight = 0; weight < window.kernel[axis]; ++weight) {
+    bool meets_input = false;
+    for (std::int64_t place = 0; place < output && !meets_input; ++place) {
+      const std::int64_t at =
+          place * window.stride[axis] + weight * window.dilation[axis] - window.padding[axis];
+      meets_input = at >= 0 && at < input;
+    }
+    if (!meets_input) return true;
+  }
+  return false;
+}
+
+/// Returns "conv1d_0 has a window of 15 over 1x1" for the first layer with weights that meet padding alone.
 std::optional<std::string> large_window(const space::Network& network) {
   for (const space::Layer& layer : network.layers) {
     if (layer.attributes.find("kernel") == nullptr) continue;
@@ -187,10 +208,11 @@ std::optional<std::string> large_window(const space::Network& network) {
     const bool is_pool_of_sequence = input.height == 1 && layer.kind.ends_with("_pool");
     const bool slides_down = layer.kind.find("1d") == std::string::npos && !is_pool_of_sequence;
     const space::Window window = space::Window::of(layer, !slides_down);
-    space::Sides spans{};
-    for (const std::size_t axis : {0U, 1U})
-      spans[axis] = (window.kernel[axis] - 1) * window.dilation[axis] + 1;
-    if (spans[0] <= input.height && spans[1] <= input.width) continue;
+    if (!is_too_large(window, 0, input.height, layer.output.height) &&
+        !is_too_large(window, 1, input.width, layer.output.width)) {
+      continue;
+    }
+    const space::Sides spans{span(window, 0), span(window, 1)};
     return layer.name + " has a window of " +
            (slides_down ? space::to_text(space::as_value(spans)) : std::to_string(spans[1])) + " over " +
            std::to_string(input.height) + "x" + std::to_string(input.width);
