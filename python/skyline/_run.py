@@ -147,16 +147,19 @@ class Run:
 
         `trials` extends the search to so many; `ranks` are those of the last job unless given. Settings may be given as in
         `search`, those that may change (docs/configuration.md). Relative paths are those of the folder in which the first job
-        was started, if the trainer is a function or a program; else of that which was current when this object was made.
+        was started, if the trainer is a function or a program and it is still there; else of that which was current when this
+        object was made.
         `changed` says that files of the trainer may have changed. Raises Error with the program's line if it is refused, which
         changes nothing.
         """
         if trials is not None:
             sections["search"] = {**sections.get("search", {}), "trials": trials}
-        words = ["--resume=must", *(["--changed"] if changed else []), *(["--slots", str(slots)] if slots else [])]
+        folder = self._started_in()
+        words = ["--resume=must", *(["--changed"] if changed else []), *([] if folder else ["--moved"]),
+                 *(["--slots", str(slots)] if slots else [])]
         for setting in _settings("", sections):
             words += ["--set", setting]
-        return self._start(words, ranks or int(self.status.get("ranks") or 1), quiet, self._started_in())
+        return self._start(words, ranks or int(self.status.get("ranks") or 1), quiet, folder or self._here)
 
     def plot_front(self, x: str | None = None, y: str | None = None, ax: Axes | None = None) -> Axes:
         """Draws the trials over two metrics, and the front; by default over the first two objectives, with steps between them.
@@ -195,12 +198,12 @@ class Run:
         """Returns what `skyline status` says, which knows whether a job is alive."""
         return dict(json.loads(output_of(self._find(), "status", str(self.path), "--json")))
 
-    def _started_in(self) -> pathlib.Path:
-        """Returns the folder in which the run's trainers start; without such, the one that was current when this object was made."""
+    def _started_in(self) -> pathlib.Path | None:
+        """Returns the folder in which the run's trainers start, if it has such and the folder is there."""
         with contextlib.suppress(OSError):
             folder = pathlib.Path((self.path / "trainer/started_in").read_text(encoding="utf-8"))
-            return folder if folder.is_dir() else self._here
-        return self._here
+            return folder if folder.is_dir() else None
+        return None
 
     def _start(self, words: list[str], ranks: int, quiet: bool, folder: pathlib.Path) -> Run:
         """Starts a job in a folder, and returns when it has that of the run. If it is refused, this object is as before."""

@@ -117,16 +117,22 @@ class Command(TrainerCase):
         self.assertIn("is no folder", done.stderr)
         self.assertEqual(self.canonical("room").count('"status"'), self.canonical("room").count('"status":"ok"'))
 
-    def test_a_run_is_resumed_from_the_folder_in_which_its_trainer_starts(self):
-        config = self.config("{does: {choice: [well]}, n: {range: [1, 4]}}", search="{algorithm: random, trials: 2}")
-        self.skyline("search", config, "--run", "place")
-        elsewhere = self.folder / "elsewhere"
-        elsewhere.mkdir()
-        more = ("--resume", "--set", "search.trials=4")
-        done = self.skyline("search", config, "--run", self.folder / "place", *more, expect=2, cwd=elsewhere)
-        self.assertIn(f"this run's trainer starts in {self.folder}: resume it from there", done.stderr)
-        self.skyline("search", config, "--run", "place", *more)
-        self.assertEqual(len(self.trials("place")), 4)
+    def test_a_run_is_resumed_where_its_trainer_starts_or_elsewhere_by_a_job_that_is_told_so_and_holds_the_run(self):
+        config = self.config("{does: {choice: [well]}, n: {range: [1, 9]}}", search="{algorithm: random, trials: 4}")
+        (elsewhere := self.folder / "elsewhere").mkdir()
+        resume = ("search", config, "--run", self.folder / "place", "--resume", "--set")
+        moved = (*resume, "search.trials=5", "--moved")
+        with self.held_after(1, "search", config, "--run", "place") as job:
+            self.assertIn("is in use by", self.skyline(*moved, expect=2, cwd=elsewhere).stderr)
+        self.assertEqual(job.wait(TIMEOUT_S), 0)
+        gone = self.trainer.rename(self.trainer.with_suffix(".gone"))
+        self.assertIn("changed since its trials were trained", self.skyline(*moved, expect=2, cwd=elsewhere).stderr)
+        gone.rename(self.trainer)
+        here = f"this run's trainer starts in {self.folder}: resume it from there, not from {elsewhere}, or add --moved\n"
+        self.assertIn(here, self.skyline(*resume, "search.trials=5", expect=2, cwd=elsewhere).stderr)
+        self.skyline(*moved, ranks=2, cwd=elsewhere)
+        self.skyline(*resume, "search.trials=6", cwd=elsewhere)
+        self.assertEqual(len(self.trials("place")), 6)
 
     def test_what_may_change_results_may_not_change_when_a_run_is_resumed(self):
         config = self.config("{does: {choice: [well]}, n: {range: [1, 4]}}", search="{algorithm: random, trials: 2}")

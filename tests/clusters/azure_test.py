@@ -275,7 +275,7 @@ class AsTheServiceRunsIt(unittest.TestCase):
         settings = ["--set", "search.iterations=2"]
         job = submit.build(search_job.parse("", [CONFIG, "--run", "/nfs/a", "--compute", "c", "--dry-run", *settings,
                                             "--data", "azureml:digits:1"]))
-        line = ["search", "synthetic.yaml", "--run", "/nfs/a", "--resume", "--wait", "3m", "--set", "data.file=/data/d.h5"]
+        line = ["search", "synthetic.yaml", "--run", "/nfs/a", "--resume", "--moved", "--wait", "3m", "--set", "data.file=/data/d.h5"]
         yml = load_job(SOURCE / "aml/job.yml").command.replace("${{inputs.runs}}", "/nfs").replace("${{inputs.nfs}}", "s:/e=/nfs")
         self.stand_in("mountpoint", "exit 0")
         for command, expected in ((job.command, [*line, *settings]),

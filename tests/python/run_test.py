@@ -34,9 +34,12 @@ class Place(PackageCase):
         self.assertEqual(len(run.resume(trials=4, quiet=True).wait().rows), 4)  # its trainer is found from where it began
         (run.path / "trainer/started_in").unlink()  # a run of Skyline's own training has no such file
         self.assertEqual(len(run.resume(trials=5, quiet=True).wait().rows), 5)
+        (run.path / "trainer/started_in").write_text("/is/gone")
+        self.assertEqual(len(run.resume(trials=6, quiet=True).wait().rows), 6)
+        self.assertEqual((run.path / "trainer/started_in").read_text(), str(self.folder))
         other = skyline.open_run(f"../{self.name()}")
         os.chdir("..")
-        self.assertEqual(len(other.rows), 5)
+        self.assertEqual(len(other.rows), 6)
 
     def test_a_tilde_is_the_home_folder_and_a_dash_begins_no_option(self):
         with unittest.mock.patch.dict(os.environ, HOME=str(self.folder)):

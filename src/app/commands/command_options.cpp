@@ -95,6 +95,8 @@ void add_job(CLI::App& command, SearchArguments& arguments) {
       ->transform(one_of(resumes));
   command.add_flag("--changed", arguments.changed,
                    "train on although files of the trainer have changed since; the journal says where");
+  command.add_flag("--moved", arguments.moved,
+                   "start the trainer in the current folder, although the run began in another one");
   command.add_option_function<std::string>(
       "--wait", [&arguments](const std::string& text) { arguments.wait_s = read_wait(text); },
       "wait for so long, e.g. 3m, for a job that has the run folder, or a lost one's claim on it");

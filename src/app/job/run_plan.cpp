@@ -303,6 +303,7 @@ void complete_plan(const store::RunPaths& paths, const SearchArguments& argument
   // If nothing was trained, a new journal states the present version and device.
   if (plan.replay && plan.replay->entries.empty() && !begun) plan.replay.reset();
   record_programs(paths, arguments, plan);
+  if (arguments.moved) store::remove_file(paths.started_in());  // the evaluator writes it anew
   // The trials in the journal must be reproduced before the run may change.
   if (!plan.replay || plan.replay->entries.empty()) publish_configuration(paths, plan.config);
 }

@@ -44,6 +44,7 @@ struct SearchArguments {
   std::filesystem::path run;
   Resume resume = Resume::kNo;
   bool changed = false;  // whether files of the user's programs may be others than when the run began
+  bool moved = false;    // whether the user's programs start in this folder, wherever they did before
   bool coordinator_only = false;
   bool quiet = false;
   double wait_s = 0;                                        // longest wait for a job that has the run folder

@@ -26,7 +26,7 @@ constexpr std::size_t kLeastLogs = 10;  // lower bound of the logs that a rank k
 
 /// Checks that programs start in the folder in which the run was started.
 void keep_start_folder(const fs::path& run) {
-  const fs::path file = store::RunPaths{run}.trainer() / "started_in";
+  const fs::path file = store::RunPaths{run}.started_in();
   const std::string here = fs::current_path().string();
   if (!store::exists(file)) {
     store::make_own_folder(file.parent_path());
@@ -35,7 +35,7 @@ void keep_start_folder(const fs::path& run) {
   const std::string there = store::read_file(file);
   if (there == here) return;
   throw UserError("this run's trainer starts in " + printable(there) + ": resume it from there, not from " +
-                  printable(here) + "; or remove " + file.string());
+                  printable(here) + ", or add --moved");
 }
 
 fs::path log_of(const TrainerHost& host, const std::string& program) {

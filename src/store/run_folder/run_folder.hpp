@@ -54,6 +54,8 @@ struct RunPaths {
   std::filesystem::path mlflow_json() const { return root / "mlflow.json"; }
   /// Returns the folder in which users' own trainers work: caches, and a folder for each attempt at a trial.
   std::filesystem::path trainer() const { return root / "trainer"; }
+  /// Returns the file with the folder in which they start.
+  std::filesystem::path started_in() const { return trainer() / "started_in"; }
   /// Returns the folder that has one for each trial (trial_folder.hpp).
   std::filesystem::path trials() const { return root / "trials"; }
   std::filesystem::path trial_logs() const { return root / "logs" / "trials"; }
