@@ -55,7 +55,7 @@ _PART = 8 * _LARGE_PAGE  # piece of an area, moved in one request, which takes a
 _MOVING_S = 1.0  # in all; a trial waits meanwhile
 _LARGEST_AREA = 512 << 20  # bytes; larger ones are data, of which forks that live would have a copy meanwhile
 _MANY_TRIALS = 10  # after which large pages pay, since more will come
-_PATIENCE_S = 5.0  # with a fork that has not become a launcher; the rank waits 10 s for the answer
+_PATIENCE_S = 40.0  # with a fork that has not become a launcher, on a busy machine; the rank waits 60 s for the answer
 _THREADS_END_S = 4.0  # a joined thread may be listed a little longer
 
 _libc = ctypes.CDLL(None, use_errno=True)

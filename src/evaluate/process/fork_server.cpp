@@ -37,7 +37,7 @@ constexpr std::string_view kRefused = "refused ";
 constexpr std::string_view kLauncherStarted = "launcher ";
 constexpr std::string_view kForkProblem = "problem ";
 constexpr std::size_t kMostAnswerBytes = 4096;
-constexpr milliseconds kAnswerPatience{10'000};
+constexpr milliseconds kAnswerPatience{60'000};
 constexpr milliseconds kImportPoll{50};
 constexpr int kMostDeaths = 3;
 constexpr milliseconds kFirstPause{500};  // between imports that fail
