@@ -58,9 +58,9 @@ class Optuna(unittest.TestCase):
 
     def test_several_objectives_are_the_directions(self):
         study = self.study(directions=("minimize", "maximize"))
-        study.optimize(lambda trial: (loss(trial), trial.params["layers"]), n_trials=20)
+        study.optimize(lambda trial: (loss(trial), trial.params["layers"]), n_trials=40)
         self.assertGreater(len(study.best_trials), 1)
-        self.assertEqual(len({str(trial.params) for trial in study.trials}), 20)
+        self.assertEqual(len({str(trial.params) for trial in study.trials}), 40)
 
     def test_metrics_that_are_known_before_a_training_guide_it(self):
         bounds = {"metrics": {"size": {"is": "10 * $layers"}}, "constraints": [{"size": [0, 40]}]}
