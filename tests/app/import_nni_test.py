@@ -170,6 +170,10 @@ class ImportNni(RunsCase):
         self.assertEqual(self.imported("config.yml"), "mine.yaml: 1 parameter, at most 2 trials\n")
         self.assertIn("objectives: [{minimize: default}]", self.text())
         self.assertEqual([row["default"] for row in self.searched().rows], [1, 2])
+        self.write(space__json='{"lr": {"_type": "choice", "_value": [1, 2, 3]}}',
+                   config__yml="search_space_file: space.json\ntrial_command: python3 model.py\nmax_trial_number: 2\n"
+                   "tuner: {name: GridSearch, class_args: {optimize_mode: minimize}}\n")
+        self.assertEqual(self.imported("config.yml"), "mine.yaml: 1 parameter, at most 2 trials\n")
 
     def test_a_search_space_alone_names_the_script_to_write(self):
         self.write(search_space__json=VECTORS_SPACE)
