@@ -126,7 +126,7 @@ class Command(TrainerCase):
             self.assertIn("is in use by", self.skyline(*moved, expect=2, cwd=elsewhere).stderr)
         self.assertEqual(job.wait(TIMEOUT_S), 0)
         gone = self.trainer.rename(self.trainer.with_suffix(".gone"))
-        self.assertIn("changed since its trials were trained", self.skyline(*moved, expect=2, cwd=elsewhere).stderr)
+        self.assertIn("is not there on", self.skyline(*moved, expect=2, cwd=elsewhere).stderr)
         gone.rename(self.trainer)
         here = f"this run's trainer starts in {self.folder}: resume it from there, not from {elsewhere}, or add --moved\n"
         self.assertIn(here, self.skyline(*resume, "search.trials=5", expect=2, cwd=elsewhere).stderr)
