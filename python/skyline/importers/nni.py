@@ -8,7 +8,6 @@ import re
 from typing import Any
 
 from ..prep.errors import counted
-from ..prep.wording import in_quotes
 from .configuration import Configuration
 from .nni_assessors import Assessor
 from .nni_command import TrialCommand
