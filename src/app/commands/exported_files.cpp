@@ -78,7 +78,7 @@ void warn_of_flash(const ModelSource& source, const std::string& number, std::si
   for (const objective::Constraint& constraint : source.run.state.objectives().constraints()) {
     if (constraint.metric != "int8_weight_bytes" || static_cast<double>(bytes) <= constraint.high) continue;
     log::warning("trial " + number + " takes " + std::to_string(bytes) +
-                 " bytes of flash as a .tflite file, " + "more than the constraint `" + to_text(constraint) +
+                 " bytes of flash as a .tflite file, more than the constraint `" + to_text(constraint) +
                  "`, which counts weights alone");
   }
 }
@@ -126,8 +126,8 @@ ExportedFiles export_model(const ModelSource& source, const SelectedModel& selec
     or_refused([&] {
       files = is_int8(format) ? int8_files_of(int8_model, *int8, number, source.data.class_names, format)
                               : files_of(model, number, format, source.data.preparation);
-      if (format == Format::kTflite || format == Format::kC)
-        flash_bytes = tflite_bytes(int8_model, *int8).size();
+      if (format == Format::kTflite) flash_bytes = files.front().bytes.size();
+      if (format == Format::kC && flash_bytes == 0) flash_bytes = tflite_bytes(int8_model, *int8).size();
     });
     for (const NamedBytes& file : files) {
       exported.paths.push_back(choice.folder / file.name);

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-// Mutation and crossover of genotypes.
+// Mutation, crossover and enumeration of genotypes.
 
 namespace skyline::space {
 namespace {
