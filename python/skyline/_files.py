@@ -7,6 +7,7 @@ import json
 import math
 import os
 import pathlib
+import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -44,6 +45,21 @@ def folders_for(file: pathlib.Path) -> Iterator[None]:
         with contextlib.suppress(OSError):
             for folder in made:
                 folder.rmdir()
+        raise
+
+
+def publish(file: pathlib.Path, content: bytes) -> None:
+    """Writes a file whole, on the disk, or leaves it as it was, e.g. on a full disk."""
+    new = file.with_name(f".{file.name}.{secrets.token_hex(8)}")  # nobody can have put a link there
+    stream = open(new, "xb")
+    try:
+        with stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(new, file)
+    except BaseException:
+        new.unlink(missing_ok=True)
         raise
 
 

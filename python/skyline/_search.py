@@ -16,7 +16,7 @@ from typing import Any, Union
 from ._config import in_arguments, yaml_text
 from ._costs import costs_section
 from ._errors import Error
-from ._files import absolute, folders_for, near
+from ._files import absolute, folders_for, near, publish
 from ._functions import address_of
 from ._program import find_program, launch_command
 from ._run import REFUSED, Run
@@ -101,23 +101,13 @@ def search(space: Mapping[str, Domain] | Mapping[str, Any], train: Callable[...,
 def _written(file: pathlib.Path, text: str, journal: pathlib.Path) -> Iterator[None]:
     """Writes a file. If what then happens is refused, or makes no run, it is as it was before."""
     earlier = file.read_bytes() if file.exists() else None
-    _publish(file, text.encode())
+    publish(file, text.encode())
     try:
         yield
     except BaseException as problem:  # Ctrl-C too
         if getattr(problem, "exit_code", None) == REFUSED or not journal.exists():
-            file.unlink() if earlier is None else _publish(file, earlier)
+            file.unlink() if earlier is None else publish(file, earlier)
         raise
-
-
-def _publish(file: pathlib.Path, content: bytes) -> None:
-    """Writes a file whole, or leaves it as it was, e.g. on a full disk."""
-    new = file.with_name(f".{file.name}.{os.getpid()}")
-    try:
-        new.write_bytes(content)
-        os.replace(new, file)
-    finally:
-        new.unlink(missing_ok=True)
 
 
 def _letters(word: str) -> str:

@@ -22,7 +22,6 @@ import math
 import os
 import pathlib
 import re
-import secrets
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -30,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._errors import Error
 from ._events import Event, EventReader
-from ._files import front_of, read_json
+from ._files import front_of, publish, read_json
 from ._followed_search import KILLED, Search, Stop, say, take_turn
 
 if TYPE_CHECKING:
@@ -128,16 +127,7 @@ class _Tracked:
 
     def _save_state(self) -> None:
         state = {"address": self.address, "run_id": self.run_id, "ours": self.ours, "next_step": self.next_step}
-        name = self.folder / f".mlflow.json.{secrets.token_hex(8)}"
-        try:
-            with open(name, "x", encoding="utf-8") as file:
-                file.write(json.dumps(state, indent=2) + "\n")
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(name, self.folder / "mlflow.json")
-        except OSError:
-            name.unlink(missing_ok=True)
-            raise
+        publish(self.folder / "mlflow.json", (json.dumps(state, indent=2) + "\n").encode())
 
     def check_folder(self) -> None:
         """Raises Error if the folder cannot keep what was sent: each start would then make a run, or send all again."""

@@ -187,6 +187,7 @@ class Errors(RunsCase):
         trials = read_json(self.folder / "nan/models.json")["trials"]
         self.assertEqual({trial["status"] for trial in trials}, {"diverged"})
         self.assertEqual(read_json(self.folder / "nan/pareto.json")["search_front"], [])
+        self.assertIn("nan: finished, no front\n", self.skyline("status", "nan").stdout)
 
     def test_a_search_whose_first_trials_all_fail_ends_at_the_same_trial_for_any_number_of_ranks(self):
         failing = [*SYNTHETIC, "--set", "synthetic.seconds_per_gflop=0", "--set", "synthetic.failure_rate=1", "--set",

@@ -16,7 +16,7 @@ from package_case import METRICS, PROGRAM, SETTINGS, SPACE, PackageCase
 import functions
 import skyline
 from skyline import _search
-from skyline._files import read_json
+from skyline._files import publish, read_json
 from skyline._progress import Progress
 
 
@@ -251,6 +251,18 @@ class Search(PackageCase):
             with unittest.mock.patch(where, side_effect=problem), self.assertRaises(type(problem)):
                 skyline.search(SPACE, functions.product, folder="kept", **SETTINGS)
             self.assertEqual([file.read_text() for file in self.folder.glob("*kept*")], [_search._FIRST_LINE])
+
+    def test_a_link_that_somebody_put_beside_the_configuration_is_not_followed(self):
+        (self.folder / "victim").write_text("mine\n")
+        written = []
+        with unittest.mock.patch("os.replace", side_effect=lambda new, file: written.append(new.name)):
+            for _ in range(2):
+                publish(self.folder / "a.yaml", b"{}\n")
+        self.assertNotEqual(*written, "nobody foresees the name")
+        with unittest.mock.patch("secrets.token_hex", return_value="guessed"), self.assertRaises(FileExistsError):
+            (self.folder / ".b.yaml.guessed").symlink_to("victim")
+            publish(self.folder / "b.yaml", b"{}\n")
+        self.assertEqual((self.folder / "victim").read_text(), "mine\n")
 
     def test_wait_gives_up_after_its_time_and_the_search_goes_on(self):
         run = self.held_search(trials=6, folder=self.name())

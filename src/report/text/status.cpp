@@ -83,7 +83,7 @@ std::string state_text(const std::optional<RunStatus>& status, const std::option
                        stopping ? "stopping, running trials save their state" : "running", owner->process,
                        owner->host, owner->heartbeat_age_s);
   }
-  if (status && status->state == "finished") return "finished";
+  if (status && status->state == "finished") return status->front == 0 ? "finished, no front" : "finished";
   if (status && status->state == "stopped") return "stopped; resume with --resume";
   if (status && status->ending) {
     return fmt::format("failed with exit code {}; resume with --resume", status->ending->exit_code);

@@ -185,7 +185,8 @@ std::vector<std::string> find_warnings(const TrainingOptions& options, const sto
                        ", and this process may use " + counted(host.processors, "core"));
   }
   if (options.int8 != Int8Trials::kNone && split.train.size() < store::kFewCalibrationSamples) {
-    warnings.push_back("training.int8: " + counted(split.train.size(), "sample") +
+    warnings.push_back((options.int8 == Int8Trials::kFinal ? "final.int8: " : "training.int8: ") +
+                       counted(split.train.size(), "sample") +
                        " to train on are few to measure the values inside a network: expected at least " +
                        std::to_string(store::kFewCalibrationSamples));
   }

@@ -14,6 +14,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::StartsWith;
 
 /// Samples of one feature with these targets, of which the first ones are held out.
 class TargetsAlone final : public store::Dataset {
@@ -142,10 +143,12 @@ TEST(Objections, NameImagesThatTrivialAugmentDoesNotChange) {
 TEST(Doubts, SayThatFewSamplesTellLittleOfANetworksValues) {
   const TargetsAlone data(Classes{0, 1}, Classes{0}, {"a", "b"});
   TrainingOptions options = with_metrics({{"accuracy"}});
-  options.int8 = Int8Trials::kAll;
-  const auto told = find_warnings(options, data, {.train = {0, 1}, .validation = {}}, {});
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_THAT(told.front(), HasSubstr("training.int8: 2 samples to train on are few"));
+  for (const auto& [int8, key] : {std::pair(Int8Trials::kAll, "training"), {Int8Trials::kFinal, "final"}}) {
+    options.int8 = int8;
+    const auto told = find_warnings(options, data, {.train = {0, 1}, .validation = {}}, {});
+    ASSERT_EQ(told.size(), 1U);
+    EXPECT_THAT(told.front(), StartsWith(key + std::string(".int8: 2 samples to train on are few")));
+  }
 }
 
 TEST(Doubts, SayThatBfloat16SavesNoTimeWithoutItsInstructions) {
