@@ -36,6 +36,8 @@ CARELESS = [
     (["profile", "mine", "--trial", "9223372036854775808"], 2, "got 9223372036854775808"),
     (["train", "mine", "--trial", "1", "--epochs", "1", "--run", "a", "--seed=-1"], 2, "--seed: expected a whole number from 0 to "),
     (["status", "nowhere"], 2, "nowhere: not a run folder (no journal.jsonl)"),
+    (["status", ""], 2, "status: run: expected a path, got nothing"),
+    (["search", "c.yaml", "--run", ""], 2, "search: --run: expected a path, got nothing"),
     (["journal", "."], 2, "journal.jsonl"),
     (["show", SYNTHETIC, "--genotype", "deepth=3"], 2, "depth"),
     # Data.

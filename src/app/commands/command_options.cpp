@@ -49,6 +49,7 @@ CLI::Validator number_within(const Range& range) {
 
 CLI::Validator home_expanded() {
   const auto expand = [](std::string& path) -> std::string {
+    if (path.empty()) return "expected a path, got nothing";
     path = expand_home(path);
     return {};
   };

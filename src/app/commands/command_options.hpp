@@ -48,7 +48,8 @@ CLI::Validator one_of(const std::map<std::string, Value>& values) {
   };
   return {read, "", "word"};
 }
-/// Replaces `~` at the start of a path by the home folder.
+/// Replaces `~` at the start of a path by the home folder. An empty path, as of a variable that is not set,
+/// is refused.
 CLI::Validator home_expanded();
 
 /// @param paths  one path or several
