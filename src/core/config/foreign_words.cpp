@@ -259,6 +259,7 @@ constexpr std::array kTable{
     ForeignWords{"seed random_seed random_state manual_seed", kTop, "", "the key is `run.seed`"},
     ForeignWords{"seed random_seed random_state manual_seed", kTraining, "", "the key is `run.seed`"},
     ForeignWords{"trials iterations budgets known repeats", kFileOrRun, "", "a key of `search`"},
+    ForeignWords{"trials iterations algorithm budgets", kOption, "", "a key of `search`, for `--set`"},
     ForeignWords{"batch precision optimizer loss schedule augment inherit latency device", kTop, "",
                  "a key of `training`"},
     ForeignWords{"window commit dispatch time_limit trial_timeout keep_weights", kTop, "", "a key of `run`"},
