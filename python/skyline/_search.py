@@ -30,9 +30,13 @@ _PLAIN = (Mapping, list, tuple, str, int, float, type(None))
 EVALUATORS = {"command", "computed", "synthetic", "table", "training"}  # sections, each of which evaluates trials
 _FIRST_LINE = "# Written by skyline.search.\n"
 # Arguments of search, by what they are called elsewhere. The program knows the words for keys (docs/configuration.md).
-_ELSEWHERE = {"maximize": "maximise", "minimize": "minimise", "trials": "n_trials num_samples max_trials maxTrialNumber", "slots": "n_jobs max_concurrent_trials trialConcurrency",
-              "ranks": "rank world_size nproc_per_node nnodes num_nodes node_count process_count_per_node",
-              "folder": "storage study_name output_dir log_dir logdir save_dir checkpoint_dir local_dir storage_path default_root_dir"}
+_ELSEWHERE = {"maximize` or `minimize": "direction directions mode metric objective optimization_mode", "maximize": "maximise", "minimize": "minimise",
+              "trials": "n_trials num_samples max_trials maxTrialNumber", "algorithm": "sampler search_alg tuner suggester",
+              "slots": "n_jobs max_concurrent_trials trialConcurrency",
+              "ranks": "rank world_size nproc_per_node nnodes num_nodes node_count process_count_per_node workers num_workers",
+              "folder": "storage study_name output out output_dir log_dir logdir save_dir checkpoint_dir local_dir storage_path default_root_dir "
+                        "name",
+              "quiet": "verbose", "run={'time_limit': '1h'}": "timeout time_budget_s", "run={'seed': 1}": "seed random_state"}
 
 
 def search(space: Mapping[str, Domain] | Mapping[str, Any], train: Callable[..., Any] | Sequence[str] | None = None, *,
