@@ -280,7 +280,7 @@ class Sampler(PackageCase):
             "objectives: [maximize: validation_accuracy, minimize: flops]\nconstraints: [{flops: [0, 4.0e+3]}]\nsearch: {trials: 9}\n")
         told = '{"tell": {"trial": 0, "values": {"validation_accuracy": 0.5, "flops": 1}}}'
         lines = ['{"ask": 1}', "", told, told, '{"tell": {"parameters": {"width": 16}, "values": {"validation_accuracy": 0.6}}}', '{"ask": "x"}', "?", '{"ask": 9}']
-        done = subprocess.run([PROGRAM, "sampler", "net.yaml"], input="\n".join(lines) + "\n", capture_output=True, text=True)
+        done = subprocess.run([PROGRAM, "sampler", "net.yaml"], input="\n".join(lines), capture_output=True, text=True)
         first, *answers = map(json.loads, done.stdout.splitlines())
         self.assertEqual(first["space"], {"width": [8, 16, 32]})
         self.assertEqual(first["constraints"], [{"flops": [0, 4000]}])

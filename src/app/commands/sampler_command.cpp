@@ -150,6 +150,7 @@ struct SamplerArguments {
 class SamplerInput final : public evaluate::ReportedLines {
  public:
   explicit SamplerInput(Sampler& sampler) : ReportedLines(kLongestTunerLine), sampler_(sampler) {}
+  using ReportedLines::read_rest;
 
  private:
   void read_line(std::string_view line) override {
@@ -175,7 +176,10 @@ int run_sampler(const SamplerArguments& arguments) {
     const ssize_t count = ::read(STDIN_FILENO, piece.data(), piece.size());
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) throw FaultError("cannot read standard input: " + system_error_text(errno));
-    if (count == 0) return kExitDone;
+    if (count == 0) {
+      input.read_rest();  // as of `printf '{"ask": 1}'`
+      return kExitDone;
+    }
     input.feed(std::string_view(piece).substr(0, static_cast<std::size_t>(count)),
                evaluate::ReportChannel::kDescriptor);
   }
