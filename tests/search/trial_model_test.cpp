@@ -187,6 +187,26 @@ TEST_F(TrialModelOfMany, GoesOnTowardsABoundThatIsFarAwayAndToOneThatAllowsOneVa
   EXPECT_GT(acquisition_with("[-1e6, 2e6]", TrialModel::Acquisition::kFallback).minCoeff(), -1);
 }
 
+TEST_F(TrialModelOfMany, RanksFailuresLastAndNothingBesideKnownResults) {
+  TrialModel model = this->model(TrialModel::kMostResults);
+  tell(model, 0, 20);
+  const std::vector<CandidatePointer> ranked = model.ranked_trials();
+  ASSERT_EQ(ranked.size(), 20U);
+  const auto accuracy_of = [&](const CandidatePointer& candidate) {
+    const auto place =
+        static_cast<std::size_t>(std::ranges::find(candidates_, candidate) - candidates_.begin());
+    return std::get<trial::Measurements>(results_[place].outcome).values[0];
+  };
+  for (std::size_t i = 1; i < 18; ++i) EXPECT_GE(accuracy_of(ranked[i - 1]), accuracy_of(ranked[i]));
+  EXPECT_EQ(ranked[18], candidates_[6]);
+  EXPECT_EQ(ranked[19], candidates_[13]);
+  TrialModel with_known = this->model(TrialModel::kMostResults);
+  with_known.warm_start({results_.begin() + 21, results_.begin() + 26},
+                        {candidates_.begin() + 21, candidates_.begin() + 26});
+  tell(with_known, 0, 20);
+  EXPECT_TRUE(with_known.ranked_trials().empty());
+}
+
 TEST_F(TrialModelOfMany, ForgetsNothingOfTheFront) {
   TrialModel few = model(kMost);
   TrialModel all = model(results_.size() + 1);

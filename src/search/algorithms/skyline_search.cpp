@@ -2,6 +2,7 @@
 #include "search/algorithms/algorithms.hpp"
 #include "search/algorithms/known_order.hpp"
 #include "search/algorithms/model_searcher.hpp"
+#include "search/model/likely_draws.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -20,6 +21,7 @@ constexpr std::size_t kParents = 10;           // best trials whose neighbourhoo
 constexpr std::size_t kLocalSearchRounds = 2;  // rounds of the local search
 constexpr std::size_t kMostLiked = 512;        // candidates whose costs are counted at most to find one
 constexpr std::size_t kLocalSearchStarts = 3;  // candidates from which a round starts
+constexpr std::size_t kLikelyDraws = 24;       // draws like the best trials among which one is chosen
 
 struct SkylineOptions {
   std::size_t trials = 100;
@@ -33,9 +35,11 @@ struct SkylineOptions {
 
 /// Chooses the trial whose expected improvement of the best value, or of the front's volume, is the largest
 /// among many candidates (CandidateSet). Every other trial is chosen in another way: with one objective that
-/// of the largest upper confidence bound, with several by the volume of values in place of targets. Where
-/// trials may be continued, that is for each epoch that it costs. A way by which nothing is gained gives way
-/// to the next one.
+/// of the largest upper confidence bound, with several by the volume of values in place of targets. Without
+/// networks, each second one is the draw in the likeness of the best trials (LikelyDraws) that promises the
+/// largest improvement, and of the others every other one is chosen in that other way. Where trials may be
+/// continued, that is for each epoch that it costs. A way by which nothing is gained gives way to the next
+/// one.
 class ImprovementStrategy final : public AcquisitionStrategy {
  public:
   CandidatePointer choose(const Context& context, RandomStream& random) override {
@@ -43,9 +47,14 @@ class ImprovementStrategy final : public AcquisitionStrategy {
     candidates_->use_threads(context.threads);
     std::vector<CandidatePointer> drawn;
     for (const PromotionCandidate& promotion : context.promotions) drawn.push_back(promotion.candidate);
-    if (context.begins)
-      std::ranges::move(candidates_->draw(context.model.best(kParents), context.number, random),
-                        std::back_inserter(drawn));
+    const std::vector<CandidatePointer> ranked = ranked_trials(context);
+    std::vector<CandidatePointer> fresh;
+    if (!ranked.empty() && context.number % 2 == 1) fresh = likely_draws(context, ranked, random);
+    const Acquisition first =
+        fresh.empty() ? turn(context, ranked.empty() ? 1 : 2) : Acquisition::kImprovement;
+    const bool climbs = context.begins && fresh.empty();
+    if (climbs) fresh = candidates_->draw(context.model.best(kParents), context.number, random);
+    std::ranges::move(fresh, std::back_inserter(drawn));
     count_best(context, context.promotions.size(), drawn);
     Acquisition kind = Acquisition::kImprovement;
     std::vector<double> values;
@@ -64,13 +73,13 @@ class ImprovementStrategy final : public AcquisitionStrategy {
       std::iota(order.begin(), order.end(), std::size_t{0});
       std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t i) { return values[i]; });
     };
-    for (const Acquisition next : {turn(context), Acquisition::kImprovement, Acquisition::kFallback}) {
+    for (const Acquisition next : {first, Acquisition::kImprovement, Acquisition::kFallback}) {
       kind = next;
       values.clear();
       judge();
       if (drawn.empty() || values[order.front()] > 0) break;
     }
-    for (std::size_t round = 0; round < kLocalSearchRounds && context.begins; ++round) {
+    for (std::size_t round = 0; round < kLocalSearchRounds && climbs; ++round) {
       for (std::size_t i = 0; i < std::min(kLocalSearchStarts, order.size()); ++i) {
         candidates_->add_near(CandidatePointer(drawn[order[i]]), context.number, random, drawn);
       }
@@ -84,10 +93,29 @@ class ImprovementStrategy final : public AcquisitionStrategy {
  private:
   using Acquisition = TrialModel::Acquisition;
 
-  static Acquisition turn(const Context& context) {
-    if (context.number % 2 == 0) return Acquisition::kImprovement;
+  /// @param period  number of trials that have the same turn
+  static Acquisition turn(const Context& context, std::uint64_t period = 1) {
+    if (context.number / period % 2 == 0) return Acquisition::kImprovement;
     return context.model.has_single_measured_objective() ? Acquisition::kUpperConfidenceBound
                                                          : Acquisition::kHypervolume;
+  }
+
+  /// Returns the trials in whose likeness each second one is chosen, best first: in a search of one measured
+  /// objective without networks. Where many parameters hardly matter, or many results are equal, the model
+  /// alone finds as much to learn near the best trials as elsewhere, and leaves late.
+  static std::vector<CandidatePointer> ranked_trials(const Context& context) {
+    const bool is_plain = !context.pool.space().has_network() && context.costs == nullptr &&
+                          context.model.has_single_measured_objective();
+    return is_plain ? context.model.ranked_trials() : std::vector<CandidatePointer>();
+  }
+
+  std::vector<CandidatePointer> likely_draws(const Context& context,
+                                             const std::vector<CandidatePointer>& ranked,
+                                             RandomStream& random) {
+    const LikelyDraws draws(context.pool.space(), context.embedding, ranked);
+    std::vector<space::Genotype> genotypes;
+    for (std::size_t i = 0; i < kLikelyDraws; ++i) genotypes.push_back(draws.draw(random));
+    return candidates_->of(genotypes);
   }
 
   /// If a program counts costs, leaves of the candidates from `begin` on those that the model likes best, as

@@ -116,6 +116,13 @@ std::vector<CandidatePointer> CandidateSet::draw(const std::vector<CandidatePoin
   return drawn;
 }
 
+std::vector<CandidatePointer> CandidateSet::of(const std::vector<space::Genotype>& genotypes) {
+  drawn_ids_.clear();
+  std::vector<CandidatePointer> drawn;
+  add(genotypes, drawn);
+  return drawn;
+}
+
 void CandidateSet::add_near(const CandidatePointer& centre, std::size_t number, RandomStream& random,
                             std::vector<CandidatePointer>& drawn) {
   if (are_all_) return;

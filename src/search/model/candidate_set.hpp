@@ -60,6 +60,8 @@ class CandidateSet {
   /// @param number   how many trials were chosen before
   std::vector<CandidatePointer> draw(const std::vector<CandidatePointer>& parents, std::size_t number,
                                      RandomStream& random);
+  /// Returns the candidates of these genotypes that were not proposed, none twice.
+  std::vector<CandidatePointer> of(const std::vector<space::Genotype>& genotypes);
   /// Adds to `drawn` some candidates that differ from the centre in one parameter. It does nothing if every
   /// candidate of the space was drawn.
   void add_near(const CandidatePointer& centre, std::size_t number, RandomStream& random,

@@ -72,6 +72,10 @@ class TrialModel {
   /// Returns the candidates of the best trials, at most `most`: those on the front that is expected, the
   /// newest first, then by the first measured objective. @pre fit() was called
   std::vector<CandidatePointer> best(std::size_t most) const;
+  /// Returns the candidates of all trained trials, best first: by the first objective, the oldest of equal
+  /// ones first; then those that break a constraint, then those that failed. None if also results of earlier
+  /// runs or of parts of the budget count, which no order compares with them.
+  std::vector<CandidatePointer> ranked_trials() const;
   /// Returns the candidates of at most `most` trials: those of the first front of what is expected, then
   /// those of the second one, and so on, the newest of a front first. @pre fit() was called
   std::vector<CandidatePointer> first_fronts(std::size_t most) const;

@@ -60,6 +60,21 @@ std::vector<std::size_t> TrialModel::ranked() const {
   return ranked;
 }
 
+std::vector<CandidatePointer> TrialModel::ranked_trials() const {
+  const bool has_known =
+      std::ranges::any_of(columns_, [](const Column& one) { return one.prior.has_value(); });
+  if (has_known || embedding_.point_space().budget_scale > 0) return {};
+  std::vector<std::size_t> order(trained());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) {
+    const Observation& one = observations_[i];
+    return one.minimized ? std::pair(0, one.minimized->front()) : std::pair(one.measured ? 1 : 2, 0.0);
+  });
+  std::vector<CandidatePointer> ranked;
+  for (const std::size_t i : order) ranked.push_back(points_[i]);
+  return ranked;
+}
+
 /// Returns the places of the results to be kept, in their order: half as many as there may be that are best,
 /// with what the same architectures had after parts of the budget; then the newest others, a quarter.
 std::vector<std::size_t> TrialModel::most_informative() const {

@@ -74,6 +74,8 @@ class Embedding {
   double distance(const ModelPoint& left, const ModelPoint& right) const;
   /// Returns the middle of a space without networks: of each range, and equally far from all words.
   ModelPoint middle() const;
+  /// Returns the place in [0, 1] of each value of a parameter; none if it is categorical.
+  const std::vector<double>& places(std::size_t parameter) const { return places_[parameter]; }
 
  private:
   FeatureColumns columns_;
