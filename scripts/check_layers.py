@@ -83,7 +83,7 @@ FACES = {
                  "synthetic/synthetic_evaluator", "table/benchmark_rows"],
     "model_export": ["model/exported_model"],
     "run": ["account", "opened_run", "run_state"],
-    "engine": ["dispatch/heartbeats", "dispatch/failure_detector", "dispatch/simulated_fleet", "engine_job",
+    "engine": ["dispatch/failure_detector", "dispatch/simulated_fleet", "engine_job",
                "loop/front_training", "loop/search_loop", "loop/trial_maker", "work/engine_options"],
     "report": ["compare/comparison", "files/answers", "files/search_state_csv", "files/trial_results", "files/trials_json",
                "html/html_report", "text/front_table",

@@ -1,8 +1,8 @@
 // Starts a program and ends it, with all that it starts: when the program has ended, when the owner says so,
 // and when the owner is gone. It knows nothing of Skyline, and needs no library but that of C.
-#include "launcher/control_group.hpp"
 #include "launcher/launch_protocol.hpp"
 #include "launcher/options.hpp"
+#include "launcher/program_limits.hpp"
 #include "launcher/program_start.hpp"
 #include "launcher/watch.hpp"
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "launcher/control_group.hpp"
 #include "launcher/launch_protocol.hpp"
 #include "launcher/options.hpp"
+#include "launcher/program_limits.hpp"
 
 #include <optional>
 

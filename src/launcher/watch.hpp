@@ -1,12 +1,11 @@
 #pragma once
 
 #include "core/system/process_tree.hpp"
-#include "launcher/control_group.hpp"
 #include "launcher/kept_log.hpp"
 #include "launcher/launch_protocol.hpp"
 #include "launcher/options.hpp"
+#include "launcher/program_limits.hpp"
 #include "launcher/program_start.hpp"
-#include "launcher/tree_limits.hpp"
 
 #include <chrono>
 #include <cstdint>

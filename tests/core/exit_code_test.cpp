@@ -32,9 +32,9 @@ TEST(ExitCode, TakesNoMemoryAndRefusedSystemCallsForNoBugOfOurs) {
 }
 
 TEST(ErrorText, NamesTheLimitsThatMemoryAndThreadsMet) {
-  const testing::ProcessLimit addresses(RLIMIT_AS, rlim_t{1} << 40);
-  const testing::ProcessLimit threads(RLIMIT_NPROC, 90);  // lower than that of a container
-  const std::string limit = "1099511627776 bytes of addresses, ulimit -v or h_vmem)";
+  const testing::ProcessLimit addresses(RLIMIT_AS, rlim_t{1} << 46);  // more than a sanitizer takes
+  const testing::ProcessLimit threads(RLIMIT_NPROC, 90);              // lower than that of a container
+  const std::string limit = "70368744177664 bytes of addresses, ulimit -v or h_vmem)";
   EXPECT_EQ(error_text(std::bad_alloc()),
             "the system has no more memory for this process (limits of this process: " + limit);
   EXPECT_EQ(error_text(std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again))),

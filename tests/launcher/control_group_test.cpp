@@ -1,5 +1,4 @@
-#include "launcher/control_group.hpp"
-
+#include "launcher/program_limits.hpp"
 #include "launcher/system_text.hpp"
 #include "support/fake_system.hpp"
 

@@ -1,4 +1,4 @@
-#include "launcher/tree_limits.hpp"
+#include "launcher/program_limits.hpp"
 
 #include <vector>
 

@@ -175,6 +175,7 @@ TEST(Int8Files, TheBytesOfAFileAreInItsCSource) {
   const ExportedModel model{network, none, {}, {}, {{"run", "a */ b"}}};
   const std::string bytes = tflite_bytes(model, int8);
   const CSources sources = sources_of(network, int8, {"cat", "dog"});
+  EXPECT_EQ(sources.model_bytes, bytes.size());
   EXPECT_THAT(sources.source, HasSubstr(c_bytes(bytes)));
   EXPECT_THAT(sources.source, HasSubstr("alignas(16) const unsigned char trial_7_model[]"));
   EXPECT_THAT(sources.header, HasSubstr("a .tflite file, " + std::to_string(bytes.size()) + " of them. */"));

@@ -8,6 +8,8 @@
 #include "store/publish/publish.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <utility>
 
 namespace skyline::app {
 namespace {
@@ -61,16 +63,25 @@ std::vector<NamedBytes> files_of(const ExportedModel& model, const std::string& 
           {name + ".py", pytorch_source(model, name + ".safetensors")}};
 }
 
+struct Int8Files {
+  std::vector<NamedBytes> files;
+  std::size_t flash_bytes = 0;  // bytes of the .tflite file or the array in C; 0 for other formats
+};
+
 /// Returns the files of an int8 network in a format. @throws UserError if the format cannot hold it
-std::vector<NamedBytes> int8_files_of(const ExportedModel& model, const space::Int8Network& int8,
-                                      const std::string& number, const std::vector<std::string>& outputs,
-                                      Format format) {
-  if (format == Format::kOnnxInt8) return {{number + ".int8.onnx", onnx_int8_bytes(model, int8)}};
-  if (format == Format::kTflite) return {{number + ".tflite", tflite_bytes(model, int8)}};
+Int8Files int8_files_of(const ExportedModel& model, const space::Int8Network& int8, const std::string& number,
+                        const std::vector<std::string>& outputs, Format format) {
+  if (format == Format::kOnnxInt8) return {{{number + ".int8.onnx", onnx_int8_bytes(model, int8)}}};
+  if (format == Format::kTflite) {
+    std::string bytes = tflite_bytes(model, int8);
+    const std::size_t flash_bytes = bytes.size();
+    return {{{number + ".tflite", std::move(bytes)}}, flash_bytes};
+  }
   const std::string name = name_in_sources(number);
   const model_export::CSources sources = c_sources(model, int8, name, outputs);
   return {
-      {name + ".h", sources.header}, {name + ".c", sources.source}, {name + "_example.cc", sources.example}};
+      {{name + ".h", sources.header}, {name + ".c", sources.source}, {name + "_example.cc", sources.example}},
+      sources.model_bytes};
 }
 
 /// Warns of a model that takes more flash than the run allows weights, which are the most of it.
@@ -119,15 +130,18 @@ ExportedFiles export_model(const ModelSource& source, const SelectedModel& selec
     add_int8_facts(int8_model.metadata, choice.calibration.value());
     or_refused([&] { int8 = int8_form(source, selected, *choice.calibration); });
   }
-  std::size_t flash_bytes = 0;  // bytes of the .tflite file or the array in C
+  std::size_t flash_bytes = 0;
   for (const Format format : choice.formats) {
     if (is_int8(format) && !int8) continue;
     std::vector<NamedBytes> files;
     or_refused([&] {
-      files = is_int8(format) ? int8_files_of(int8_model, *int8, number, source.data.class_names, format)
-                              : files_of(model, number, format, source.data.preparation);
-      if (format == Format::kTflite) flash_bytes = files.front().bytes.size();
-      if (format == Format::kC && flash_bytes == 0) flash_bytes = tflite_bytes(int8_model, *int8).size();
+      if (!is_int8(format)) {
+        files = files_of(model, number, format, source.data.preparation);
+        return;
+      }
+      Int8Files made = int8_files_of(int8_model, *int8, number, source.data.class_names, format);
+      files = std::move(made.files);
+      flash_bytes = std::max(flash_bytes, made.flash_bytes);
     });
     for (const NamedBytes& file : files) {
       exported.paths.push_back(choice.folder / file.name);

@@ -2,6 +2,7 @@
 
 #include "skyline/search/algorithm.hpp"
 
+#include "app/config/section_rules.hpp"
 #include "core/config/config_text.hpp"
 #include "core/text/foreign_text.hpp"
 #include "report/files/search_state_csv.hpp"
@@ -99,12 +100,22 @@ void check_repeats(const ConfigNode& root, const RunConfig& config) {
       "(`final.repeats`), which trains the best ones again");
 }
 
+/// Refuses how many operations TrivialAugment draws where it is off.
+void check_trivial(const ConfigNode& root) {
+  const ConfigNode* const training = section_in(root, "training");
+  const ConfigNode* const augment = training != nullptr ? section_in(*training, "augment") : nullptr;
+  const ConfigNode* const count = augment != nullptr ? section_in(*augment, "trivial_operations") : nullptr;
+  if (count == nullptr || count->is_null() || augment->find("trivial") != nullptr) return;
+  count->fail("needs `trivial`, the strength of TrivialAugment, e.g. 1");
+}
+
 }  // namespace
 
 void check_new_run(const ConfigNode& root, const RunConfig& config) {
   check_columns(root, config);
   check_senses(root, config);
   check_repeats(root, config);
+  check_trivial(root);
 }
 
 }  // namespace skyline::app

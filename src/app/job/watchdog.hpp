@@ -3,7 +3,6 @@
 #include "app/job/stop_request.hpp"
 #include "comm/environment.hpp"
 #include "engine/dispatch/failure_detector.hpp"
-#include "engine/dispatch/heartbeats.hpp"
 #include "engine/engine_job.hpp"
 
 #include <atomic>

@@ -8,6 +8,7 @@
 #include "store/weights/weights.hpp"
 
 #include <array>
+#include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <set>
@@ -84,6 +85,7 @@ struct CSources {
   std::string header;   // name of the model, rules for its input and output
   std::string source;   // the model as an array
   std::string example;  // C++ for TFLite Micro
+  std::size_t model_bytes = 0;
 };
 /// Returns the sources of a model. @throws UserError as tflite_bytes does
 /// @param name          a name in C; that of the header and of all that it declares begins with it

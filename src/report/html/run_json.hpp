@@ -1,6 +1,6 @@
 #pragma once
 
-#include "report/files/result_json.hpp"
+#include "report/files/trials_json.hpp"
 #include "report/html/html_report.hpp"
 
 #include <cstddef>
@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <nlohmann/json.hpp>
 
 namespace skyline::report {
 

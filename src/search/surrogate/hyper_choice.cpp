@@ -4,7 +4,6 @@
 
 #include "core/system/parts.hpp"
 #include "search/surrogate/length_choice.hpp"
-#include "search/surrogate/matern.hpp"
 
 #include <algorithm>
 #include <array>

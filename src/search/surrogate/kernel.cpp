@@ -3,7 +3,6 @@
 #include "skyline/core/error.hpp"
 
 #include "search/surrogate/lanes.hpp"
-#include "search/surrogate/matern.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -2,21 +2,89 @@
 
 #include "evaluate/job_ranks.hpp"
 #include "train/batches/device_dataset.hpp"
-#include "train/batches/joined_dataset.hpp"
 #include "train/device/host_accelerator.hpp"
 #include "train/loading/device_choice.hpp"
 #include "train/loading/load_accelerator.hpp"
 #include "train/options/training_check.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <iterator>
+#include <memory>
 #include <numeric>
+#include <span>
+#include <string>
+#include <type_traits>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include <ATen/Parallel.h>
 
 namespace skyline::train {
 namespace {
+
+/// Returns the chosen rows of an array of so many samples, and all of another one after them.
+template <typename Variant>
+auto joined(const Variant& values, std::size_t samples, std::span<const std::int64_t> chosen,
+            const Variant& others) {
+  return std::visit(
+      [&](auto from) {
+        const std::size_t each = from.size() / samples;
+        std::vector<std::remove_const_t<typename decltype(from)::element_type>> rows;
+        const auto after = std::get<decltype(from)>(others);
+        rows.reserve(chosen.size() * each + after.size());
+        for (const std::int64_t index : chosen) {
+          const auto row = from.subspan(static_cast<std::size_t>(index) * each, each);
+          rows.insert(rows.end(), row.begin(), row.end());
+        }
+        rows.insert(rows.end(), after.begin(), after.end());
+        store::Samples made;
+        if constexpr (std::is_same_v<Variant, decltype(store::SampleView::values)>) {
+          made.values = std::move(rows);
+        } else {
+          made.targets = std::move(rows);
+        }
+        return made;
+      },
+      values);
+}
+
+/// A data set whose training set is a part of another one's and its stored validation set after it, as a
+/// copy. All else is as it is there; the training set's mean and deviation, too.
+class JoinedDataset final : public store::Dataset {
+ public:
+  /// @param train  indices of the training samples to take
+  JoinedDataset(std::shared_ptr<const store::Dataset> dataset, std::span<const std::int64_t> train);
+
+  const space::Shape& shape() const override { return dataset_->shape(); }
+  const std::vector<std::string>& class_names() const override { return dataset_->class_names(); }
+  const std::vector<double>& mean() const override { return dataset_->mean(); }
+  const std::vector<double>& deviation() const override { return dataset_->deviation(); }
+  double value_scale() const override { return dataset_->value_scale(); }
+  const store::SampleView& train() const override { return view_; }
+  const store::SampleView& validation() const override { return dataset_->validation(); }
+  const store::SampleView& test() const override { return dataset_->test(); }
+  const std::string& content_hash() const override { return dataset_->content_hash(); }
+  std::string preparation() const override { return dataset_->preparation(); }
+  void check_unchanged() const override { dataset_->check_unchanged(); }
+
+ private:
+  std::shared_ptr<const store::Dataset> dataset_;
+  store::Samples samples_;
+  store::SampleView view_;
+};
+
+JoinedDataset::JoinedDataset(std::shared_ptr<const store::Dataset> dataset,
+                             std::span<const std::int64_t> train)
+    : dataset_(std::move(dataset)) {
+  const store::SampleView& trained = dataset_->train();
+  const store::SampleView& validation = dataset_->validation();
+  samples_.values = joined(trained.values, trained.count, train, validation.values).values;
+  samples_.targets = joined(trained.targets, trained.count, train, validation.targets).targets;
+  view_ = samples_.view(class_names().size());
+}
 
 /// Makes the context of a setup's device, or of the CPU if it has no accelerator.
 std::shared_ptr<DeviceDataset> context_for(const TrainingSetup& setup, Precision precision) {

@@ -1,4 +1,4 @@
-#include "engine/dispatch/heartbeats.hpp"
+#include "engine/dispatch/failure_detector.hpp"
 
 #include <cstddef>
 #include <deque>

@@ -5,8 +5,6 @@
 
 #include "search/surrogate/gaussian_process.hpp"
 #include "search/surrogate/hyper_choice.hpp"
-#include "search/surrogate/lbfgs.hpp"
-#include "search/surrogate/matern.hpp"
 #include "search/surrogate/model_points.hpp"
 
 #include <cmath>
