@@ -148,7 +148,9 @@ class SearchQuality(RunsCase):
         self.assertRegex(text, r"(?m)^steps +\d\.\d{4} +\d\.\d{4}$")
         shown = self.functions("--earlier", "all.json", *words)
         self.assertEqual(shown, text, "nothing is searched again")
-        self.assertRegex(self.functions("last=random", "--seeds", "2", "--earlier", "many.json", *words), "(?m)^ +many 5 +last 5$")
+        longer = self.functions("last=random", "--seeds", "2", "--earlier", "many.json", "--trials", "7", "--marks", "5", "7", *words[4:])
+        self.assertRegex(longer, r"(?m)^ +many 5 +many 7 +last 5 +last 7$")
+        self.assertRegex(longer, r"(?m)^steps +\d\.\d{4} +- +\d\.\d{4} +\d\.\d{4}$", "three searches ended after 5 trials")
         done = subprocess.run([sys.executable, SCRIPT.with_name("function_quality"), "--earlier", "none.json"], cwd=self.folder,
                               capture_output=True, text=True, timeout=600)
         self.assertEqual(done.returncode, 2)
