@@ -36,10 +36,10 @@ def optuna_peer(sampler_of):
 
 
 def smac_peer(numbers, words, maximize, seed, trials):
-    """SMAC3 with its facade for hyper-parameters, a random forest. Several objectives are joined by ParEGO. It measures no point
-    twice, as the others."""
+    """SMAC3 with the facade that its documentation names: a Gaussian process for numbers alone, else a random forest. Several
+    objectives are joined by ParEGO. It measures no point twice, as the others."""
     from ConfigSpace import Categorical, ConfigurationSpace, Integer
-    from smac import HyperparameterOptimizationFacade, Scenario
+    from smac import BlackBoxFacade, HyperparameterOptimizationFacade, Scenario
     from smac.multi_objective.parego import ParEGO
     from smac.runhistory.dataclasses import TrialValue
     from smac.runhistory.enumerations import StatusType
@@ -53,7 +53,8 @@ def smac_peer(numbers, words, maximize, seed, trials):
     scenario = Scenario(space, objectives=objectives, n_trials=trials, seed=seed, deterministic=True,
                         output_directory=folder.name)
     several = {"multi_objective_algorithm": ParEGO(scenario)} if len(signs) > 1 else {}
-    smac = HyperparameterOptimizationFacade(scenario, lambda config, seed=0: 0.0, overwrite=True, logging_level=False, **several)
+    facade = HyperparameterOptimizationFacade if words else BlackBoxFacade
+    smac = facade(scenario, lambda config, seed=0: 0.0, overwrite=True, logging_level=False, **several)
 
     def ask():
         trial = smac.ask()
