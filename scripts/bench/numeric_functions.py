@@ -1,13 +1,17 @@
-"""Functions of numbers and words on grids, to be minimized: public test functions, and shapes of trainings."""
+"""Functions of numbers and words on grids, to be minimized: public ones of one or two objectives, and shapes of trainings."""
 
 import math
 import random
+
+from searched import Peers
 
 FINE = 101  # values of a number
 
 
 class Function:
     """`value(places, words)` of numbers in [0, 1] and of indices of words. Less is better, and nothing is less than `best`."""
+
+    group, objectives = "idle or words", 1
 
     def __init__(self, name, numbers, words, value, best, noise=0.0):
         self.name, self.value, self.best, self.noise = name, value, best, noise
@@ -25,10 +29,17 @@ class Function:
         return {**{name: [round(i / (count - 1), 6) for i in range(count)] for name, count in self.numbers.items()},
                 **{name: [f"v{i}" for i in range(count)] for name, count in self.words.items()}}
 
-    def regret(self, choices):
-        """@param choices  index of the value of each parameter, by name; returns the regret as a share of the median of random points"""
+    def at(self, choices):
+        """@param choices  index of the value of each parameter, by name"""
         places = [choices[name] / (count - 1) for name, count in self.numbers.items()]
-        return (self.value(places, [choices[name] for name in self.words]) - self.best) / self.scale
+        return self.value(places, [choices[name] for name in self.words])
+
+    def regret(self, choices):
+        """Returns the regret as a share of the median of random points."""
+        return (self.at(choices) - self.best) / self.scale
+
+    def curve(self, seed):
+        return Curve(self, seed)
 
     def on_grid(self, count):
         """Gives each number so many values. The unit of regrets stays that of 101."""
@@ -40,6 +51,56 @@ class Function:
         drawn = ({name: draws.randrange(count) for name, count in self.sizes().items()} for _ in range(2001))
         regrets = sorted(map(self.regret, drawn))
         return regrets[1000]
+
+
+class Smooth(Function):
+    """A function whose numbers all matter."""
+
+    group = "all matter"
+
+
+class Curve:
+    """The true regret of the best measured trial, after each trial."""
+
+    def __init__(self, function, seed):
+        self.function, self.noise = function, random.Random(seed + 1000)
+        self.best, self.regrets = float("inf"), []
+
+    def measure(self, choices):
+        """Returns what a trial measures, a value per objective. @param choices  index of the value of each parameter, by name"""
+        regret = self.function.regret(choices)
+        measured = regret + self.noise.gauss(0, self.function.noise)
+        self.regrets.append(regret if measured < self.best else self.regrets[-1])
+        self.best = min(self.best, measured)
+        return [measured]
+
+
+class TwoObjectives(Function):
+    """`value` returns two numbers. The volume is that up to the reference point (`reference`, `reference`)."""
+
+    group, objectives = "two objectives", 2
+
+    def __init__(self, name, count, value, reference, below):
+        """@param below  the area between the axes and the true front"""
+        self.name, self.value, self.noise = name, value, 0.0
+        self.numbers, self.words = {f"x{i}": FINE for i in range(count)}, {}
+        self.reference, self.whole = reference, reference ** 2 - below
+
+    def curve(self, seed):
+        return FrontCurve(self)
+
+
+class FrontCurve:
+    """The share of the true front's volume that is missing, after each trial."""
+
+    def __init__(self, function):
+        self.function, self.points, self.regrets = function, [], []
+
+    def measure(self, choices):
+        values, reference = self.function.at(choices), self.function.reference
+        self.points.append([value / reference for value in values])
+        self.regrets.append(1 - Peers.volume(self.points) * reference ** 2 / self.function.whole)
+        return values
 
 
 HARTMANN_A = ((10, 3, 17, 3.5, 1.7, 8), (.05, 10, 17, .1, 8, 14), (3, 3.5, 1.7, 10, 17, 8), (17, 8, .05, 10, .1, 14))
@@ -117,21 +178,40 @@ def steps(x, _=()):
     return sum(round(abs(v - c) * 8) / 8 * weight for v, c, weight in zip(x, (.3, .7, .5, .15, .9), (3, 2, 1, 1, .5)))
 
 
+def zdt(front):
+    """The problems of Zitzler, Deb and Thiele (2000). @param front  the second objective of the front at the first one"""
+
+    def value(x, _=()):
+        g = 1 + 9 * sum(x[1:]) / (len(x) - 1)
+        return [x[0], g * front(x[0] / g)]
+
+    return value
+
+
+def dtlz2(x, _=()):
+    """Deb, Thiele, Laumanns and Zitzler (2002)."""
+    radius = 1 + sum((v - .5) ** 2 for v in x[1:])
+    return [radius * math.cos(x[0] * math.pi / 2), radius * math.sin(x[0] * math.pi / 2)]
+
+
 def all_functions():
     fine = lambda count: [FINE] * count
     return [
-        Function("hartmann6", fine(6), [], hartmann, -3.32237),
+        Smooth("hartmann6", fine(6), [], hartmann, -3.32237),
         Function("branin, 9 idle", fine(12), [], branin_with_idle, .397887),
-        Function("levy5", fine(5), [], levy, 0),
-        Function("rosenbrock on logs", fine(4), [], rosenbrock_on_logs, 0),
-        Function("ackley6", fine(6), [], ackley, 0),
-        Function("styblinski8", fine(8), [], styblinski, -39.16617 * 8),
-        Function("michalewicz5", fine(5), [], michalewicz, -4.687658),
+        Smooth("levy5", fine(5), [], levy, 0),
+        Smooth("rosenbrock on logs", fine(4), [], rosenbrock_on_logs, 0),
+        Smooth("ackley6", fine(6), [], ackley, 0),
+        Smooth("styblinski8", fine(8), [], styblinski, -39.16617 * 8),
+        Smooth("michalewicz5", fine(5), [], michalewicz, -4.687658),
         Function("mixture", fine(6), [4, 3, 3, 3], mixture, .0),
         Function("conditional", fine(6), [3, 3], conditional, .1),
         Function("training", fine(6), [3, 2], training, .08 + .08 * math.exp(-3)),
         Function("steps", fine(8), [], steps, 0),
-        Function("hartmann6, noise .05", fine(6), [], hartmann, -3.32237, .05),
+        Smooth("hartmann6, noise .05", fine(6), [], hartmann, -3.32237, .05),
         Function("branin, 9 idle, noise .2", fine(12), [], branin_with_idle, .397887, .2),
         Function("training, noise .05", fine(6), [3, 2], training, .08 + .08 * math.exp(-3), .05),
+        TwoObjectives("zdt1", 6, zdt(lambda f: 1 - math.sqrt(f)), 11, 1 / 3),
+        TwoObjectives("zdt2", 6, zdt(lambda f: 1 - f * f), 11, 2 / 3),
+        TwoObjectives("dtlz2", 6, dtlz2, 1.1, math.pi / 4),
     ]

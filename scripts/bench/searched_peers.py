@@ -5,9 +5,12 @@ A row has the id of an architecture, and its values for each of the `budgets`, e
 Prints the architecture and the rung of each new training, in the order in which they were asked for.
 """
 
+import functools
 import json
 import random
 import sys
+
+from asked_peers import ASKED
 
 HALVED = 256  # architectures with which successive halving begins
 
@@ -40,19 +43,11 @@ class Table:
         return len(self.found) >= self.trials or self.asked >= 100 * self.trials
 
 
-def optuna_search(task, table, sampler_of):
-    import optuna
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    directions = ["maximize" if one else "minimize" for one in task["maximize"]]
-    study = optuna.create_study(directions=directions, sampler=sampler_of(optuna.samplers))
+def asked_search(task, table, begin):
+    ask, tell = begin({}, {f"p{i}": size for i, size in enumerate(table.sizes)}, task["maximize"], task["seed"], task["trials"])
     while not table.is_done():
-        trial = study.ask()
-        genotype = [trial.suggest_categorical(f"p{i}", list(range(size))) for i, size in enumerate(table.sizes)]
-        values = table(genotype)
-        if values:
-            study.tell(trial, values)
-        else:
-            study.tell(trial, state=optuna.trial.TrialState.FAIL)
+        trial, choices = ask()
+        tell(trial, table(choices.values()))
 
 
 def pymoo_search(task, table):
@@ -166,10 +161,7 @@ def random_search(task, table):
 
 PEERS = {
     "random": random_search,
-    "optuna-tpe": lambda task, table: optuna_search(task, table, lambda samplers: samplers.TPESampler(seed=task["seed"])),
-    "optuna-gp": lambda task, table: optuna_search(task, table, lambda samplers: samplers.GPSampler(seed=task["seed"])),
-    "optuna-nsga2": lambda task, table: optuna_search(
-        task, table, lambda samplers: samplers.NSGAIISampler(population_size=20, seed=task["seed"])),
+    **{name: functools.partial(asked_search, begin=begin) for name, begin in ASKED.items()},
     "pymoo-nsga2": pymoo_search,
     "archai-evolution-pareto": lambda task, table: archai_search(
         task, table, lambda algos, options, _: algos.EvolutionParetoSearch(save_pareto_model_weights=False, **options)),

@@ -111,6 +111,75 @@ class SearchQuality(RunsCase):
                                   timeout=600)
             self.assertEqual((done.returncode, done.stderr.splitlines()[-1]), (2, f"function_quality: error: {problem}"))
 
+    def functions(self, *words):
+        done = subprocess.run([sys.executable, SCRIPT.with_name("function_quality"), *words], cwd=self.folder, capture_output=True,
+                              text=True, timeout=600)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout
+
+    def test_two_objectives_are_measured_by_the_share_of_the_volume_that_is_missing(self):
+        self.functions(f"now={PROGRAM}", "control=random", "--seeds", "1", "--trials", "6", "--marks", "6", "--function", "zdt2", "-o",
+                       "curves.json")
+        for curve in json.loads((self.folder / "curves.json").read_text()):
+            self.assertEqual(len(curve["regrets"]), 6)
+            self.assertEqual(curve["regrets"], sorted(curve["regrets"], reverse=True))
+            self.assertTrue(0 < curve["regrets"][-1] < 1, curve)
+        load()
+        from numeric_functions import all_functions
+        zdt1, zdt2, dtlz2 = (one for one in all_functions() if one.objectives == 2)
+        flat = {f"x{i}": 0 for i in range(1, 6)}
+        for function, rest in ((zdt1, flat), (zdt2, flat), (dtlz2, dict.fromkeys(flat, 50))):
+            curve = function.curve(1)
+            values = [curve.measure({"x0": place, **rest}) for place in range(101)]
+            self.assertEqual(sorted(values[0]), [0, 1])
+            self.assertAlmostEqual(curve.regrets[-1], 0, delta=0.02, msg="of the front on the grid, little is missing")
+            self.assertGreaterEqual(curve.regrets[-1], 0)
+        curve = zdt1.curve(1)
+        curve.measure({"x0": 0, **dict.fromkeys(flat, 100)})  # (0, 10) of a box to (11, 11)
+        self.assertAlmostEqual(curve.regrets[-1], 1 - 11 / (121 - 1 / 3))
+
+    def test_searchers_may_have_seeds_of_their_own_and_are_paired_where_both_have_one(self):
+        words = ["--trials", "5", "--marks", "5", "--function", "steps"]
+        self.functions("many=random", "--seeds", "3", "-o", "many.json", *words)
+        text = self.functions("few=random", "--seeds", "1", "--earlier", "many.json", "-o", "all.json", *words)
+        curves = json.loads((self.folder / "all.json").read_text())
+        self.assertEqual([(curve["searcher"], curve["seed"]) for curve in curves], [("many", 1), ("many", 2), ("many", 3), ("few", 1)])
+        self.assertEqual(curves[0]["regrets"], curves[3]["regrets"])
+        self.assertRegex(text, r"(?m)^steps +\d\.\d{4} +\d\.\d{4}$")
+        shown = self.functions("--earlier", "all.json", *words)
+        self.assertEqual(shown, text, "nothing is searched again")
+        longer = self.functions("last=random", "--seeds", "2", "--earlier", "many.json", "--trials", "7", "--marks", "5", "7", *words[4:])
+        self.assertRegex(longer, r"(?m)^ +many 5 +many 7 +last 5 +last 7$")
+        self.assertRegex(longer, r"(?m)^steps +\d\.\d{4} +- +\d\.\d{4} +\d\.\d{4}$", "three searches ended after 5 trials")
+        done = subprocess.run([sys.executable, SCRIPT.with_name("function_quality"), "--earlier", "none.json"], cwd=self.folder,
+                              capture_output=True, text=True, timeout=600)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("none.json: expected curves that -o wrote", done.stderr.splitlines()[-1])
+
+    def test_others_are_asked_and_told_by_the_names_of_the_parameters(self):
+        load()
+        import searched_peers
+
+        class Table:
+            sizes, trials, asked = [3, 4], 2, []
+
+            def is_done(self):
+                return len(self.asked) == self.trials
+
+            def __call__(self, genotype):
+                self.asked.append(list(genotype))
+                return [0.5] if len(self.asked) == 1 else []
+
+        told, table = [], Table()
+
+        def begin(numbers, words, maximize, seed, trials):
+            told.append((numbers, words, maximize, seed, trials))
+            return lambda: ("trial", {"p0": 2, "p1": len(told)}), lambda trial, values: told.append((trial, values))
+
+        searched_peers.asked_search({"maximize": [True], "seed": 7, "trials": 2}, table, begin)
+        self.assertEqual(told, [({}, {"p0": 3, "p1": 4}, [True], 7, 2), ("trial", [0.5]), ("trial", [])])
+        self.assertEqual(table.asked, [[2, 1], [2, 2]])
+
     def test_functions_have_the_values_of_numbers_that_are_asked_for(self):
         words = ["control=random", "--values", "2", "--seeds", "1", "--trials", "100", "--function", "rosenbrock on logs", "-o",
                  "curves.json"]
