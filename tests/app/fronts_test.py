@@ -10,7 +10,7 @@ import numpy
 
 from prep_test import png
 from signals_test import write_wave
-from skyline_runs import PROGRAM, SOURCE, RunsCase
+from skyline_runs import PROGRAM, SOURCE, RunsCase, read_json
 
 SCRIPT = SOURCE / "scripts/bench/fronts"
 sys.dont_write_bytecode = True
@@ -57,6 +57,9 @@ class Fronts(RunsCase):
         self.assertGreater(len(rows), 1)
         for row in rows[1:]:
             self.assertLessEqual(int(row["macs"]), 2656640)
+        for run in ("ds_cnn_s", "front"):  # the samples are few enough for `init` to ask for a refit
+            pareto = read_json(self.folder / f"out/spoken_digits-1-{run}/pareto.json")
+            self.assertFalse([trial["trial"] for trial in pareto["final_front"] if "refit" in trial])
         self.check_picture("spoken_digits", rows)
         self.assertRegex(told, r"(?m)^DS-CNN-S +2,656,640 +23,626 +28,920 +16,000 ")
         self.assertRegex(told, r"(?m)^skyline: 3 trials, \d+ s, \d+ s of CPU$")
