@@ -97,7 +97,7 @@ class Fronts(RunsCase):
             (tables / file).write_text("120,4,no,yes\n" + "".join(",".join(f"{value:g}" for value in row) + "\n" for row in rows))
         told = self.fronts("tables", tables, "--trials", "3", "--epochs", "2", *(word for name in TABLES for word in ("--table", name)))
         for name in TABLES:
-            for model in ("front, best", "gradient boosting, tuned", "perceptron, tuned"):
+            for model in ("front, best", "gradient boosting, tuned", "perceptron, tuned", "linear, tuned"):
                 self.assertRegex(told, rf"(?m)^{name} +{model} +0\.\d{{3}} +0\.\d{{3}} +[\d,]+ +[\d,]+ +\d+\.\d$")
         told = self.fronts("searches", SOURCE / "data", "--trials", "6", "--epochs", "1")
         for search in ("skyline", "random", "evolution_pareto"):
