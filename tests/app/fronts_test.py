@@ -86,6 +86,7 @@ class Fronts(RunsCase):
         for network in ("ResNet-8", "MobileNetV2"):
             self.assertRegex(told, rf"(?m)^1 +{network} +(trial \d|none)")
             self.assertRegex(told, rf"(?m)^{network}: 3 trials, \d+ s, \d+ s of CPU$")
+            self.assertRegex(told, rf"(?m)^front, as good as {network} +(-|[\d,]+ )")
         self.check_picture("cifar10", rows)
 
     def test_tables_have_boosting_and_perceptrons_beside_them_and_searches_each_other(self):
@@ -112,6 +113,18 @@ class Fronts(RunsCase):
         self.assertEqual(fronts_results.cheapest_as_good(rows, "macs", 0.6)["macs"], 20)
         self.assertIsNone(fronts_results.best_within(rows, "macs", 9))
         self.assertIsNone(fronts_results.cheapest_as_good(rows, "macs", 0.95))
+
+    def test_the_cheapest_networks_that_validate_as_well_are_chosen_for_each_seed(self):
+        row = lambda seed, network, macs, validation, test: dict(
+            seed=seed, network=network, macs=macs, parameters=macs, int8_weight_bytes="", int8_peak_activation_bytes="",
+            validation=validation, test=test, test_samples="", int8_test="")
+        known = [row(1, "known", 90, 0.8, 0.8), row(2, "known", 90, 0.6, 0.6)]
+        rows = [row(1, "a", 10, 0.7, 0.9), row(1, "b", 30, 0.8, 0.7), row(2, "c", 10, 0.65, 0.5), row(2, "d", 80, 0.9, 0.9)]
+        lines = fronts_results.by_cost(rows, known, False, {"at most 20": 20})
+        self.assertEqual([[line[0], line[1], line[5]] for line in lines],
+                         [["known", "90", "0.7000"], ["front, as good as known", "20", "0.6000"], ["at most 20", "10", "0.7000"]])
+        rows[3]["validation"] = rows[2]["validation"] = 0.5
+        self.assertEqual(fronts_results.by_cost(rows, known, False, {})[1], ["front, as good as known", *["-"] * 8])
 
     def test_the_interval_is_wilsons(self):
         # Newcombe, Statistics in Medicine 17, 1998, table I, method 3
