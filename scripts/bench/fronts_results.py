@@ -89,15 +89,21 @@ HEAD = ["", "MACs", "parameters", "int8 bytes", "int8 RAM", "test", "95 % of the
 
 
 def by_cost(rows, known, independent, bounds):
-    """Returns lines of a table: for each bound of the MACs the networks that validation chooses.
+    """Returns lines of a table: each known network, the cheapest networks that validate as well, and for each bound of the MACs
+    those that validate best.
     @param rows, known  of all seeds
     @param bounds  by their label"""
+    of_seed = lambda seed: [row for row in rows if row["seed"] == seed]
+    networks = {}
+    for row in known:
+        networks.setdefault(row["network"], []).append(row)
+    lines = [mean_line(name, trained, independent) for name, trained in networks.items()]
+    chosen = {f"front, as good as {name}": [cheapest_as_good(of_seed(one["seed"]), "macs", one["validation"]) for one in trained]
+              for name, trained in networks.items()}
     seeds = sorted({row["seed"] for row in rows})
-    lines = [mean_line(name, [row for row in known if row["network"] == name], independent)
-             for name in dict.fromkeys(row["network"] for row in known)]
-    for label, bound in bounds.items():
-        chosen = [best_within([row for row in rows if row["seed"] == seed], "macs", bound) for seed in seeds]
-        lines.append(mean_line(label, chosen, independent) if all(chosen) else [label, *["-"] * (len(HEAD) - 1)])
+    chosen |= {label: [best_within(of_seed(seed), "macs", bound) for seed in seeds] for label, bound in bounds.items()}
+    for label, found in chosen.items():
+        lines.append(mean_line(label, found, independent) if all(found) else [label, *["-"] * (len(HEAD) - 1)])
     return lines
 
 

@@ -2,9 +2,10 @@
 
 usage: fronts_tables.py DATA.h5 classes|numbers SEED
 
-Gradient boosting (HistGradientBoosting) and a multilayer perceptron on standardized features: with their defaults, and the best
-of 12 drawn settings by 3 folds of the training samples. Prints one JSON document: for each the accuracy on the test set, or the
-negative mean squared error of scaled targets; its parameters (nodes of trees); the bytes of its pickle; and seconds of CPU.
+Gradient boosting (HistGradientBoosting), and on standardized features a multilayer perceptron and a linear model (logistic or
+ridge regression): with their defaults, and the best of 12 drawn settings by 3 folds of the training samples. Prints one JSON
+document: for each the accuracy on the test set, or the negative mean squared error of scaled targets; its parameters (nodes of
+trees); the bytes of its pickle; and seconds of CPU.
 """
 
 import json
@@ -18,6 +19,7 @@ BOOSTING = {"learning_rate": [0.03, 0.1, 0.3], "max_iter": [50, 100, 200], "max_
             "l2_regularization": [0, 1, 10], "min_samples_leaf": [5, 20]}
 PERCEPTRON = {"model__hidden_layer_sizes": [(16,), (64,), (256,), (32, 32), (128, 128)], "model__alpha": [1e-5, 1e-3, 1e-1, 1],
               "model__learning_rate_init": [1e-3, 3e-3, 1e-2], "model__activation": ["relu", "tanh"]}
+PENALTIES = [10 ** (exponent / 2) for exponent in range(-6, 6)]
 
 
 def parts_of(path):
@@ -30,21 +32,26 @@ def parts_of(path):
 
 
 def models_of(kind, seed):
-    from sklearn import ensemble, neural_network, pipeline, preprocessing
+    from sklearn import ensemble, linear_model, neural_network, pipeline, preprocessing
 
     boosting = ensemble.HistGradientBoostingClassifier if kind == "classes" else ensemble.HistGradientBoostingRegressor
     perceptron = neural_network.MLPClassifier if kind == "classes" else neural_network.MLPRegressor
-    scaled = lambda: pipeline.Pipeline([("scale", preprocessing.StandardScaler()),
-                                        ("model", perceptron(max_iter=500, random_state=seed))])
-    return {"gradient boosting": (boosting(random_state=seed), BOOSTING), "perceptron": (scaled(), PERCEPTRON)}
+    scaled = lambda model: pipeline.Pipeline([("scale", preprocessing.StandardScaler()), ("model", model)])
+    linear = ((linear_model.LogisticRegression(max_iter=1000), {"model__C": PENALTIES}) if kind == "classes" else
+              (linear_model.Ridge(), {"model__alpha": PENALTIES}))
+    return {"gradient boosting": (boosting(random_state=seed), BOOSTING),
+            "perceptron": (scaled(perceptron(max_iter=500, random_state=seed)), PERCEPTRON),
+            "linear": (scaled(linear[0]), linear[1])}
 
 
 def parameters_of(model):
-    """Returns the weights of a perceptron, or the nodes of all trees."""
+    """Returns the weights of a perceptron or a linear model, or the nodes of all trees."""
     if hasattr(model, "_predictors"):
         return sum(len(tree.nodes) for trees in model._predictors for tree in trees)
-    network = model.named_steps["model"]
-    return sum(array.size for array in (*network.coefs_, *network.intercepts_))
+    scaled = model.named_steps["model"]
+    if hasattr(scaled, "coef_"):
+        return scaled.coef_.size + scaled.intercept_.size
+    return sum(array.size for array in (*scaled.coefs_, *scaled.intercepts_))
 
 
 def main():

@@ -10,7 +10,7 @@ import numpy
 
 from prep_test import png
 from signals_test import write_wave
-from skyline_runs import PROGRAM, SOURCE, RunsCase
+from skyline_runs import PROGRAM, SOURCE, RunsCase, read_json
 
 SCRIPT = SOURCE / "scripts/bench/fronts"
 sys.dont_write_bytecode = True
@@ -57,6 +57,9 @@ class Fronts(RunsCase):
         self.assertGreater(len(rows), 1)
         for row in rows[1:]:
             self.assertLessEqual(int(row["macs"]), 2656640)
+        for run in ("ds_cnn_s", "front"):  # the samples are few enough for `init` to ask for a refit
+            pareto = read_json(self.folder / f"out/spoken_digits-1-{run}/pareto.json")
+            self.assertFalse([trial["trial"] for trial in pareto["final_front"] if "refit" in trial])
         self.check_picture("spoken_digits", rows)
         self.assertRegex(told, r"(?m)^DS-CNN-S +2,656,640 +23,626 +28,920 +16,000 ")
         self.assertRegex(told, r"(?m)^skyline: 3 trials, \d+ s, \d+ s of CPU$")
@@ -83,6 +86,7 @@ class Fronts(RunsCase):
         for network in ("ResNet-8", "MobileNetV2"):
             self.assertRegex(told, rf"(?m)^1 +{network} +(trial \d|none)")
             self.assertRegex(told, rf"(?m)^{network}: 3 trials, \d+ s, \d+ s of CPU$")
+            self.assertRegex(told, rf"(?m)^front, as good as {network} +(-|[\d,]+ )")
         self.check_picture("cifar10", rows)
 
     def test_tables_have_boosting_and_perceptrons_beside_them_and_searches_each_other(self):
@@ -94,7 +98,7 @@ class Fronts(RunsCase):
             (tables / file).write_text("120,4,no,yes\n" + "".join(",".join(f"{value:g}" for value in row) + "\n" for row in rows))
         told = self.fronts("tables", tables, "--trials", "3", "--epochs", "2", *(word for name in TABLES for word in ("--table", name)))
         for name in TABLES:
-            for model in ("front, best", "gradient boosting, tuned", "perceptron, tuned"):
+            for model in ("front, best", "gradient boosting, tuned", "perceptron, tuned", "linear, tuned"):
                 self.assertRegex(told, rf"(?m)^{name} +{model} +0\.\d{{3}} +0\.\d{{3}} +[\d,]+ +[\d,]+ +\d+\.\d$")
         told = self.fronts("searches", SOURCE / "data", "--trials", "6", "--epochs", "1")
         for search in ("skyline", "random", "evolution_pareto"):
@@ -109,6 +113,18 @@ class Fronts(RunsCase):
         self.assertEqual(fronts_results.cheapest_as_good(rows, "macs", 0.6)["macs"], 20)
         self.assertIsNone(fronts_results.best_within(rows, "macs", 9))
         self.assertIsNone(fronts_results.cheapest_as_good(rows, "macs", 0.95))
+
+    def test_the_cheapest_networks_that_validate_as_well_are_chosen_for_each_seed(self):
+        row = lambda seed, network, macs, validation, test: dict(
+            seed=seed, network=network, macs=macs, parameters=macs, int8_weight_bytes="", int8_peak_activation_bytes="",
+            validation=validation, test=test, test_samples="", int8_test="")
+        known = [row(1, "known", 90, 0.8, 0.8), row(2, "known", 90, 0.6, 0.6)]
+        rows = [row(1, "a", 10, 0.7, 0.9), row(1, "b", 30, 0.8, 0.7), row(2, "c", 10, 0.65, 0.5), row(2, "d", 80, 0.9, 0.9)]
+        lines = fronts_results.by_cost(rows, known, False, {"at most 20": 20})
+        self.assertEqual([[line[0], line[1], line[5]] for line in lines],
+                         [["known", "90", "0.7000"], ["front, as good as known", "20", "0.6000"], ["at most 20", "10", "0.7000"]])
+        rows[3]["validation"] = rows[2]["validation"] = 0.5
+        self.assertEqual(fronts_results.by_cost(rows, known, False, {})[1], ["front, as good as known", *["-"] * 8])
 
     def test_the_interval_is_wilsons(self):
         # Newcombe, Statistics in Medicine 17, 1998, table I, method 3
