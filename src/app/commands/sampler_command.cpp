@@ -177,7 +177,7 @@ int run_sampler(const SamplerArguments& arguments) {
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) throw FaultError("cannot read standard input: " + system_error_text(errno));
     if (count == 0) {
-      input.read_rest();  // as of `printf '{"ask": 1}'`
+      input.read_rest();  // The last line may end without a line feed.
       return kExitDone;
     }
     input.feed(std::string_view(piece).substr(0, static_cast<std::size_t>(count)),
