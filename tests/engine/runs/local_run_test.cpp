@@ -43,7 +43,7 @@ class LocalRun : public ::testing::Test {
   long lines_with(const std::string& text, const RunSpec& spec) {
     const ScratchFolder folder;
     const std::string file = folder.path() / "log";
-    log::start({.file = file, .prefix = "", .terminal_level = log::Level::kError});
+    log::start({.file = file, .prefix = ""});
     RunSpec on_one = spec;
     on_one.most_processors = 1;
     run(on_one);
